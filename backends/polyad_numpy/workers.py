@@ -106,7 +106,7 @@ class _Workers:
     def start(self) -> None:
         with self.lock:  # a second library object would not know how many hold the first
             if self.blas is None:
-                blas = _Blas(np._core._multiarray_umath.__file__)
+                blas = _Blas(np._core._multiarray_umath.__file__)  # type: ignore[attr-defined]
                 self._use(blas, _wanted or _allowed())
                 self.blas = blas
 

@@ -66,6 +66,9 @@ class TensorType:
 Signature = tuple[Any, ...]
 """An entry an operand: its TensorType, a Python number's type, NoneType, or a tuple of these for a list of tensors."""
 
+Many = Callable[[Sequence[tuple[Any, ...]], tuple[Any, ...]], bool]
+"""A kernel for a group of calls, see `Kernel.many`."""
+
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
@@ -82,6 +85,9 @@ class Kernel:
             op's rule computes in, and gives what *function* gets instead.
         store: ``store(result, dtype)`` is called for each result, with the dtype that the op's rule gives it, and gives
             the array. See `cast_by_rule`.
+        many: for steps of optimizers: called once a signature, may return a callable for a whole group of calls.
+            ``call(rows, params)`` carries out ``function(*row, *params)`` for each row of arrays and writes the results
+            over the operands that the op names. It returns whether it did; if not, nothing was written.
         origin: who supplied it, for `polyad.explain`.
     """
 
@@ -93,6 +99,7 @@ class Kernel:
     origin: str = ""
     load: Callable[[Any, DType], Any] | None = None
     store: Callable[[Any, DType], Any] | None = None
+    many: Callable[[Signature], Many | None] | None = None
 
 
 KernelTable = Mapping[str, Kernel | Callable[..., Any]]

@@ -91,6 +91,7 @@ class Dialect:
         packed: the declaration of ``{name}``, in memory a ``{type}`` that need not be aligned. (OpenCL C has ``vload``
             for that; but PoCL calls it as a function, before which everything in registers goes to memory.)
         convert: a value in another type, lane by lane.
+        functions: what stands in the prologue in the place of functions that formulas call, by their names and dtypes.
         formulas: what several lanes of float32 need in place of an op's own formula.
         bits, floats: the bits of a float as a *word*, and back.
         loads, stores: how dtypes come from memory at a place and go there, where that is more than an assignment;
@@ -117,6 +118,7 @@ class Dialect:
     stores: Mapping[DType, str]
     word: str = "unsigned int"
     convert: str = "({type}){value}"
+    functions: Mapping[str, str] = field(default_factory=dict)
     formulas: Mapping[str, str] = field(default_factory=dict)
     instance: tuple[str, ...] = ()
     member: str = ""

@@ -88,7 +88,7 @@ def _horner(coefficients: Sequence[float], variable: str) -> str:
     """A polynomial, the constant first."""
     text = f"(<T>)({coefficients[-1]!r}f)"
     for coefficient in reversed(coefficients[:-1]):
-        text = f"({text} * {variable} + (<T>)({coefficient!r}f))"
+        text = f"@times_plus({text}, {variable}, (<T>)({coefficient!r}f))"
     return text
 
 
@@ -109,6 +109,7 @@ _ERFCX = (
 """exp(x**2) * erfc(x) / u for x >= 0."""
 
 FUNCTIONS: dict[str, tuple[str, str]] = {
+    "times_plus": ("<T> a, <T> b, <T> c", "return a * b + c;"),
     # Processors trap on an integer divided by 0, and on the least integer by -1: neither reaches the division.
     "quotient": (
         "<T> a, <T> b",

@@ -230,10 +230,11 @@ class Writer:
         return re.sub(r"@(\w+)\(", lambda found: f"{self._function(found[1], own)}(", text)
 
     def _function(self, name: str, dtype: DType) -> str:
-        spelled = f"{name}_{dtype.name}_{self.lanes}"
+        spelled, own = f"{name}_{dtype.name}_{self.lanes}", f"{name}_{dtype.name}"
+        if own in self.dialect.functions and self.lanes == 1:
+            return self.dialect.functions[own]
         if spelled not in self.functions:
             parameters, body = FUNCTIONS[name]
-            own = f"{name}_{dtype.name}"
             parameters, body = FUNCTIONS.get(own, (parameters, body))
             parameters, body = self.filled(parameters, dtype), self.filled(body, dtype)
             type_name = self.type_of(dtype)

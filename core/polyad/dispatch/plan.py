@@ -14,7 +14,7 @@ from weakref import WeakSet
 
 from .. import dtypes, provided
 from ..backend import fallback, plugins, registry
-from ..backend.interface import Backend, Signature, TensorType
+from ..backend.interface import Backend, Many, Signature, TensorType
 from ..backend.preparation import flat, prepare
 from ..device import Device
 from ..dtypes import FLOATING, DType
@@ -63,6 +63,7 @@ class Plan:
             types.
         differentiable: whether the op has formulas and a floating result.
         out_kernel: the kernel if it can write into given memory, else None.
+        many: the kernel for a whole group of calls, see `Kernel.many`; None if there is none.
         path, origin: "kernel", "lowered", "decomposition", "fallback" or "cast", and who supplied the kernel, for
             `polyad.explain`.
     """
@@ -73,6 +74,7 @@ class Plan:
         "differentiable_outputs",
         "indirect",
         "kernel",
+        "many",
         "nd",
         "origin",
         "out_kernel",
@@ -90,6 +92,7 @@ class Plan:
         self.kernel: Any = None
         self.indirect: Callable[[Op, tuple[Any, ...], bool], Any] | None = None
         self.out_kernel: Callable[..., Any] | None = None
+        self.many: Many | None = None
         self.casts: tuple[DType | None, ...] = ()
         self.path = "kernel"
         self.origin = ""
@@ -190,6 +193,7 @@ def _make_plan(op: Op, types: Signature, keyed: dict[str, Any], values: tuple[An
                 prepared = rounding_first(prepared, numbers_to_round)
             plan.kernel, plan.origin = prepared, kernel.origin
             plan.out_kernel = prepared if kernel.out and not (kernel.contiguous or kernel.store) else None
+            plan.many = kernel.many(types) if kernel.many is not None else None
             plan.indirect = _unless_gradient(op, plan)
             return plan
     if op.body is not None:

@@ -1,5 +1,7 @@
 """Carrying out a step op on all parameters of a group, so that its results replace its operands.
 
+A kernel that takes a whole group of calls (`Kernel.many`) gets them at once.
+
 A backend whose calls cost little beside the work (`Backend.chunk`) gets parameters of few elements packed together, and
 parameters of many cut into chunks: a step is computed element by element, so neither changes what comes out. What every
 parameter has of its own, such as a count of steps, is a 0-d tensor; only parameters where these are equal share a pack.
@@ -52,7 +54,11 @@ def update(
         else:
             found.append(row)
     for plan, members in by_plan.items():
-        if elementwise and members[0][0]._type.backend.chunk and not members[0][0]._type.zero_dim:
+        many = plan.many
+        if many is not None and many([tuple([operand._array for operand in row]) for row in members], params):
+            for row in members:
+                _wrote(op, [row[position] for position in targets], line)
+        elif elementwise and members[0][0]._type.backend.chunk and not members[0][0]._type.zero_dim:
             _in_chunks(op, plan, members, params, targets, line)
         else:
             for row in members:

@@ -6,10 +6,12 @@ not cover. Without a C compiler nothing of this package runs, and NumPy computes
     plugin.py     hooks: which ops have a kernel here
     choosing.py   an op's kernel: small tensors to NumPy, others to C
     compiler.py   the machine's C compiler, and what it compiled before
-    engine.c      the pool of threads, launches, products by BLAS
-    engine.py     loading it
+    engine.c      the pool of threads, and launches
+    engine.py     loading it, and libraries of kernels, each compiled for a dtype when it is needed
     runtime.py    the runtime protocol over both: core's generated kernels
-    products.py   products of matrices
-    elements.c    a second library, compiled when needed: moving.py, pooling.py and rows.py call it
+    matrices.c    a library: products.py, convolutions.py and attention.py call it
+    elements.c    a library: moving.py, pooling.py and rows.py call it
+    recurring.c   a library: recurrent.py calls it
+    steps.c       a library: steps.py calls it
     functions.c   functions of float, for both libraries and generated kernels
 """

@@ -1,4 +1,4 @@
-"""Attention and its gradient, in the engine."""
+"""Attention and its gradient."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from polyad.backend.interface import Signature
 from polyad.dtypes import bfloat16, float16, float32
 
 from .choosing import Call, NotNative
-from .engine import engine, function
+from .engine import function, matrices
 
 
 def _of(types: Signature, name: str) -> Any:
     dtype = types[0].dtype
-    return function(engine, name, float32 if dtype in (float16, bfloat16) else dtype)
+    return function(matrices, name, float32 if dtype in (float16, bfloat16) else dtype)
 
 
 def _wide(array: Any) -> Any:

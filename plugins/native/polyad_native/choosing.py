@@ -17,11 +17,12 @@ from polyad.backend import Kernel, TensorType
 from polyad.backend.interface import Signature
 from polyad.backend.preparation import prepare
 from polyad.backend.registry import get
+from polyad.dtypes import DType
 from polyad.errors import CompilerFailure
 from polyad.interop.numpy import numpy_dtype
 from polyad.state import warn_user
 
-from .engine import engine, function
+from .engine import engine, function, matrices
 
 Call = Callable[..., Any]
 
@@ -64,7 +65,7 @@ def chosen(
 
     def specialize(types: Signature) -> Call | None:
         own = get("cpu").as_kernel(op)
-        outranked = own and prepare(own, types)
+        outranked = None if own is None else prepare(own, types)
         if own is None or outranked is None:
             return None
         entries = [entry for entry in types if isinstance(entry, TensorType)]
@@ -81,13 +82,14 @@ def chosen(
 
 
 def quick(name: str) -> Quick:
-    """What gives the engine's quick kernel *name*, see `chosen`."""
+    """What gives the quick kernel *name* of products' library, see `chosen`."""
 
     def give(types: Signature, other: Call) -> Call:
         dtypes = {entry.dtype for entry in types if isinstance(entry, TensorType)}
         dtype = dtypes.pop()
-        given = None if dtypes else function(engine, f"quick_{name}", dtype)
-        return other if given is None else given(np.empty, numpy_dtype(dtype), other)  # type: ignore[no-any-return]
+        given = None if dtypes else available(matrices, f"quick_{name}", dtype)
+        call: Call = other if given is None else given(np.empty, numpy_dtype(dtype), other)
+        return call
 
     return give
 
@@ -113,7 +115,8 @@ def _either(
             _tell(failure)
         return outranked(*args, **given)
 
-    return engine().chooser(outranked, large, limit, sum(1 << place for place in tensors), plain)
+    call: Call = engine().chooser(outranked, large, limit, sum(1 << place for place in tensors), plain)
+    return call
 
 
 @cache
@@ -121,6 +124,16 @@ def _engine() -> Any:
     """The engine; None where it cannot be had, which is told."""
     try:
         return engine()
+    except CompilerFailure as failure:
+        _tell(failure)
+        return None
+
+
+@cache
+def available(library: Callable[[str], Any], name: str, dtype: DType) -> Any:
+    """As `function`, and None as well where the library cannot be had, which is told."""
+    try:
+        return function(library, name, dtype)
     except CompilerFailure as failure:
         _tell(failure)
         return None

@@ -1,4 +1,4 @@
-"""Convolutions of images and sequences, and their gradients, by the engine.
+"""Convolutions of images and sequences, and their gradients.
 
 The gradient to the input is a convolution of the result's gradient with the kernel turned around; for a stride, one for
 each phase of it: the places of the input that a kernel's elements reach are a grid of their own for each.
@@ -16,7 +16,7 @@ from polyad.backend.interface import Signature
 from polyad.ops.declaring.windows import window_count
 
 from .choosing import Call, NotNative
-from .engine import engine, function
+from .engine import function, matrices
 
 Sizes = tuple[int, ...]
 _PACK = struct.Struct("16q").pack
@@ -45,7 +45,7 @@ def _geometry(
 
 def convolution(types: Signature) -> Call | None:
     """The kernel of `convolution`."""
-    convolve = function(engine, "convolve", types[0].dtype)
+    convolve = function(matrices, "convolve", types[0].dtype)
 
     def call(x: Any, weight: Any, bias: Any, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> Any:
         (x,) = _checked(x)
@@ -73,7 +73,7 @@ def _convolved(
 
 def convolution_transposed(types: Signature) -> Call | None:
     """The kernel of `convolution_transposed`."""
-    convolve = function(engine, "convolve", types[0].dtype)
+    convolve = function(matrices, "convolve", types[0].dtype)
 
     def call(
         g: Any, weight: Any, bias: Any, size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
@@ -94,11 +94,12 @@ def convolution_transposed(types: Signature) -> Call | None:
             return _convolved(convolve, g, turned, bias, size, stride, around, dilation, groups)
         out = np.empty((g.shape[0], each * groups, *size), g.dtype)
         for phase in np.ndindex(*stride):
-            at = tuple([slice(first, None, step) for first, step in zip(phase, stride)])
+            at: tuple[Any, ...] = tuple([slice(first, None, step) for first, step in zip(phase, stride)])
             taps = [(first + p) % step for first, p, step in zip(phase, padding, stride)]
-            part = turned[(..., *[slice((k - 1 - tap) % step, None, step) if tap < k else slice(0, 0)
-                                  for tap, k, step in zip(taps, kernel, stride)])]  # fmt: skip
-            target = out[(..., *at)]
+            reached = [slice((k - 1 - tap) % step, None, step) if tap < k else slice(0, 0)
+                       for tap, k, step in zip(taps, kernel, stride)]  # fmt: skip
+            part: Any = turned[..., *reached]
+            target: Any = out[..., *at]
             if not target.size:
                 continue
             if not part.size:
@@ -117,7 +118,7 @@ def convolution_transposed(types: Signature) -> Call | None:
 
 def convolution_weight_grad(types: Signature) -> Call | None:
     """The kernel of `convolution_weight_grad`."""
-    convolve = function(engine, "convolve_weight", types[0].dtype)
+    convolve = function(matrices, "convolve_weight", types[0].dtype)
 
     def call(g: Any, x: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> Any:
         g, x = _checked(g, x)

@@ -2,10 +2,7 @@
    needed first. They run in the engine's threads. */
 
 <python>
-
-typedef void (*Task)(void *context, long part, long parts);
-
-static void (*polyad_parallel)(Task task, void *context, long parts); /* the engine's */
+<bound>
 
 <machine>
 <arithmetic>
@@ -211,31 +208,20 @@ static Object *dropout(Object *self, Object *const *args, intptr_t count)
 
 /* ---------------------------------------------------------------------------------------------- the extension */
 
-/* bind(address of the engine's polyad_parallel) */
-static Object *bind(Object *self, Object *const *args, intptr_t count)
-{
-    polyad_parallel = (void (*)(Task, void *, long))(intptr_t)PyLong_AsLongLong(args[0]);
-    return none();
-}
-
 static Method methods[] = {
-    {"bind", bind, FASTCALL, "bind(address)"},
+    {"bind", bind, FASTCALL, "bind(address, array)"},
     {"copy", copy, FASTCALL, "copy(out, in, size)"},
     {"dropout", dropout, FASTCALL, "dropout(out, kept, in, numbers)"},
-    {"max_pool_backward_float", max_pool_backward_float, FASTCALL, "max_pool_backward(out, grad, input, largest, windows)"},
-    {"max_pool_backward_double", max_pool_backward_double, FASTCALL, "max_pool_backward(out, grad, input, largest, windows)"},
-    {"add_at_float", add_at_float, FASTCALL, "add_at(out, source, index, sizes)"},
-    {"add_at_double", add_at_double, FASTCALL, "add_at(out, source, index, sizes)"},
-    {"running_sum_float", running_sum_float, FASTCALL, "running_sum(out, in, outer, count, inner)"},
-    {"running_sum_double", running_sum_double, FASTCALL, "running_sum(out, in, outer, count, inner)"},
-    {"cross_entropy_float", cross_entropy_float, FASTCALL, "cross_entropy(out, scores, target, ignored[, grad[, mean]])"},
-    {"cross_entropy_double", cross_entropy_double, FASTCALL, "cross_entropy(out, scores, target, ignored[, grad[, mean]])"},
+    {"max_pool_backward", NAME(max_pool_backward), FASTCALL, "max_pool_backward(out, grad, input, largest, windows)"},
+    {"add_at", NAME(add_at), FASTCALL, "add_at(out, source, index, sizes)"},
+    {"running_sum", NAME(running_sum), FASTCALL, "running_sum(out, in, outer, count, inner)"},
+    {"cross_entropy", NAME(cross_entropy), FASTCALL, "cross_entropy(out, scores, target, ignored[, grad[, mean]])"},
     {NULL, NULL, 0, NULL},
 };
 
 static Module definition = {.head = {1, NULL}, .name = "polyad_native_elements", .size = -1, .methods = methods};
 
-__attribute__((visibility("default"))) Object *PyInit_polyad_native_elements(void)
+__attribute__((visibility("default"))) Object *NAME(PyInit_polyad_native_elements)(void)
 {
     return PyModule_Create2(&definition, ABI);
 }

@@ -1,4 +1,4 @@
-/* What polyad_native runs in: a pool of threads, launches of generated kernels, and products by BLAS.
+/* What polyad_native runs in: a pool of threads, launches of generated kernels, and the choice between kernels.
 
    It is a Python extension that needs no header files: what it uses of CPython is the stable ABI, declared below, and of
    NumPy the first fields of an array, which NumPy 1 and 2 share. Python's side checks both before it is used. */
@@ -222,20 +222,6 @@ static Object *launcher(Object *self, Object *const *args, intptr_t count)
 
 /* ---------------------------------------------------------------------------------------------- choosing */
 
-/* A callable that holds the first *count* of *args*, which it gets as a tuple. */
-static Object *holding(Method *method, Object *const *args, intptr_t count)
-{
-    Object *held = PyTuple_New(count);
-    if (!held) return NULL;
-    for (intptr_t n = 0; n < count; ++n) {
-        Py_IncRef(args[n]);
-        PyTuple_SetItem(held, n, args[n]);
-    }
-    Object *made = PyCMethod_New(method, held, NULL, NULL);
-    Py_DecRef(held);
-    return made;
-}
-
 /* A call goes to *native* if an array at a place whose bit is set in *places* has *least* elements, else to *other*, or
    where no array is given for the result, to *plain*. */
 static Object *choose(Object *self, Object *const *args, intptr_t count, Object *names)
@@ -261,10 +247,6 @@ static Object *chooser(Object *self, Object *const *args, intptr_t count)
     return holding(&choose_method, args, 5);
 }
 
-/* ---------------------------------------------------------------------------------------------- arithmetic */
-
-<machine>
-<arithmetic>
 /* ---------------------------------------------------------------------------------------------- the extension */
 
 /* layout(array): address, rank, first size and stride as seen here, to be compared with what NumPy says. The first call
@@ -281,20 +263,6 @@ static Method methods[] = {
     {"chooser", chooser, FASTCALL, "chooser(other, native, least, places, plain)"},
     {"layout", layout, FASTCALL, ""},
     {"launcher", launcher, FASTCALL, "launcher(entry, instances, geometry)"},
-    {"product_float", product_float, FASTCALL, "product_float(out, a, b, bias)"},
-    {"product_double", product_double, FASTCALL, "product_double(out, a, b, bias)"},
-    {"quick_product_float", quick_product_float, FASTCALL, "quick_product(empty, dtype, other)"},
-    {"quick_product_double", quick_product_double, FASTCALL, "quick_product(empty, dtype, other)"},
-    {"quick_rectified_float", quick_rectified_float, FASTCALL, "quick_rectified(empty, dtype, other)"},
-    {"quick_rectified_double", quick_rectified_double, FASTCALL, "quick_rectified(empty, dtype, other)"},
-    {"attend_float", attend_float, FASTCALL, "attend_float(out, sums, query, key, value, mask, causal, scale)"},
-    {"attend_double", attend_double, FASTCALL, "attend_double(out, sums, query, key, value, mask, causal, scale)"},
-    {"attend_back_float", attend_back_float, FASTCALL, ""},
-    {"attend_back_double", attend_back_double, FASTCALL, ""},
-    {"convolve_float", convolve_float, FASTCALL, "convolve_float(out, input, weight, bias, geometry)"},
-    {"convolve_double", convolve_double, FASTCALL, "convolve_double(out, input, weight, bias, geometry)"},
-    {"convolve_weight_float", convolve_weight_float, FASTCALL, "convolve_weight_float(out, grad, input, geometry)"},
-    {"convolve_weight_double", convolve_weight_double, FASTCALL, "convolve_weight_double(out, grad, input, geometry)"},
     {"parallel", parallel, FASTCALL, "parallel(): the address of polyad_parallel"},
     {"set_threads", set_threads, FASTCALL, "set_threads(number)"},
     {NULL, NULL, 0, NULL},

@@ -21,15 +21,19 @@ from polyad_numpy import workers
 
 from .compiler import compiled, libraries, vector_math
 
-_LIBRARIES = {
-    "engine": ("turning", "arithmetic", "quick", "convolution", "attention"),
-    "elements": ("turning", "pooling", "rows"),
-    "recurring": ("turning", "arithmetic", "recurrent"),
+_PARTS = {
+    "engine": (),
+    "matrices": ("arithmetic", "quick", "convolution", "attention"),
+    "elements": ("pooling", "rows"),
+    "recurring": ("arithmetic", "recurrent"),
+    "steps": ("stepping",),
 }
-"""Each library's file, and the files that are written out in it for each of `_REALS`."""
+"""Each library's file, and the files that are written out in it for the dtype that it is compiled for."""
+AS_WRITTEN = ("-ffp-contract=off",)
+"""Flags to round each step, as NumPy does: else the bits could depend on an element's place, or on a layout."""
 _held = ExitStack()
 _REALS = {"float": "int", "double": "long long"}
-"""What these are compiled for, and a whole number of the same size."""
+"""What libraries are compiled for, and a whole number of the same size."""
 _NAMES = {float32: "float", float64: "double"}
 
 
@@ -51,42 +55,55 @@ def engine() -> Any:
 
 
 @cache
-def elements() -> Any:
-    """The extension of kernels that move elements or go over rows, compiled when one of them is needed first."""
-    return _bound("elements")
+def matrices(real: str) -> Any:
+    """The extension of products, convolutions and attention for a C type, compiled when one of them is needed first."""
+    return _bound("matrices", real)
 
 
 @cache
-def recurring() -> Any:
-    """The extension of recurrent layers, compiled when one of them is needed first."""
-    return _bound("recurring")
+def elements(real: str = "float") -> Any:
+    """The extension of kernels that move elements or go over rows; what moves them takes any dtype."""
+    return _bound("elements", real)
 
 
-def _bound(library: str) -> Any:
+@cache
+def recurring(real: str) -> Any:
+    """The extension of recurrent layers."""
+    return _bound("recurring", real)
+
+
+@cache
+def steps(real: str) -> Any:
+    """The extension of optimizers' steps."""
+    return _bound("steps", real, AS_WRITTEN)
+
+
+def _bound(library: str, real: str, flags: tuple[str, ...] = ()) -> Any:
     """An extension that runs in the engine's threads."""
-    module = _imported(library)
-    module.bind(engine().parallel())
+    module = _imported(library, real, flags)
+    module.bind(engine().parallel(), np.zeros(0))
     return module
 
 
-def function(library: Callable[[], Any], name: str, dtype: DType) -> Any:
-    """The function *name* of a library's module for a dtype; None for a dtype that it is not compiled for."""
+def function(library: Callable[[str], Any], name: str, dtype: DType) -> Any:
+    """The function *name* of a library for a dtype; None for a dtype that it is not compiled for."""
     real = _NAMES.get(dtype)
-    return None if real is None else getattr(library(), f"{name}_{real}")
+    return None if real is None else getattr(library(real), name)
 
 
-def source(library: str = "engine") -> str:
-    """The source of a library, its arithmetic written out for each dtype."""
-    body = "".join(map(text, _LIBRARIES[library]))
-    written = [
-        f"#define REAL {real}\n#define WORD {word}\n#define NAME(name) name##_{real}\n{body}"
-        "\n#undef REAL\n#undef WORD\n#undef NAME\n#undef ACCUMULATE\n"
-        for real, word in _REALS.items()
-    ]
-    whole = text(library).replace("<arithmetic>\n", "".join(written))
-    for part in ("python", "machine", "functions"):
+def source(library: str, real: str = "") -> str:
+    """The source of a library, for a C type if it has arithmetic. What turns blocks over is there for both."""
+    whole = text(library)
+    if real:
+        parts = [f"{_defining(each)}{text('turning')}#undef REAL\n#undef WORD\n#undef NAME\n" for each in _REALS]
+        whole = whole.replace("<arithmetic>\n", "".join([*parts, _defining(real), *map(text, _PARTS[library])]))
+    for part in ("python", "bound", "machine", "functions"):
         whole = whole.replace(f"<{part}>\n", text(part))
     return whole
+
+
+def _defining(real: str) -> str:
+    return f"#define REAL {real}\n#define WORD {_REALS[real]}\n#define NAME(name) name##_{real}\n"
 
 
 def text(name: str) -> str:
@@ -94,10 +111,11 @@ def text(name: str) -> str:
     return Path(__file__).with_name(f"{name}.c").read_text(encoding="utf-8")
 
 
-def _imported(library: str) -> Any:
+def _imported(library: str, real: str = "", flags: tuple[str, ...] = ()) -> Any:
     """The extension module."""
-    what, name = f"the native {library}", f"polyad_native_{library}"
-    with on_disk(compiled(source(library), what, vector_math()), name) as path:
+    what = f"the native {library}"
+    name = "_".join(filter(None, ("polyad_native", library, real)))
+    with on_disk(compiled(source(library, real), what, (*vector_math(), *flags)), name) as path:
         loader = importlib.machinery.ExtensionFileLoader(name, path)
         spec = importlib.util.spec_from_loader(name, loader)
         assert spec is not None

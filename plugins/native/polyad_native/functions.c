@@ -3,6 +3,13 @@
 
 typedef union { unsigned int bits; float number; } polyad_float;
 
+/* a * b + c, rounded once where the processor can: written out, since compilers are told not to choose by themselves. */
+#if defined(__FMA__) || defined(__aarch64__)
+static inline float polyad_fma(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+#else
+static inline float polyad_fma(float a, float b, float c) { return a * b + c; }
+#endif
+
 /* exp(x) to 1.1 units in the last place: 2^k times a polynomial in what remains, |r| <= log(2) / 2. The power is applied
    in two halves, so that results below the normal numbers are rounded once. What is 0 is not computed: processors are
    slow at numbers that small, and masked scores are all -infinity. */
@@ -10,15 +17,59 @@ static inline float polyad_exp(float x)
 {
     const float near = x < -104.0f ? 0.0f : x > 89.0f ? 89.0f : x; /* nan stays */
     polyad_float turned, low, high;
-    turned.number = near * 1.44269504f + 12582912.0f; /* 1.5 * 2^23: the whole number is in the last bits */
+    turned.number = polyad_fma(near, 1.44269504f, 12582912.0f); /* 1.5 * 2^23: the whole number is in the last bits */
     const float whole = turned.number - 12582912.0f;
-    const float r = (near - whole * 0.693359375f) + whole * 2.12194440e-4f;
-    const float sum = (((0.001381446691f * r + 0.00836878047f) * r + 0.04166839422f) * r + 0.1666652011f) * r + 0.4999999341f;
-    const int k = (int)(turned.bits - 0x4b400000u), half = k >> 1;
-    low.bits = (unsigned int)(127 + half) << 23;
-    high.bits = (unsigned int)(127 + k - half) << 23;
-    const float power = (1.0f + (r + r * r * sum)) * low.number * high.number;
+    const float r = polyad_fma(whole, 2.12194440e-4f, polyad_fma(whole, -0.693359375f, near));
+    float sum = polyad_fma(0.001381446691f, r, 0.00836878047f);
+    sum = polyad_fma(sum, r, 0.04166839422f);
+    sum = polyad_fma(sum, r, 0.1666652011f);
+    sum = polyad_fma(sum, r, 0.4999999341f);
+    const unsigned int half = turned.bits >> 1; /* of k in the last bits; the others are shifted out */
+    low.bits = (half << 23) + 0x3f800000u;
+    high.bits = ((turned.bits - half) << 23) + 0x3f800000u;
+    const float power = (1.0f + polyad_fma(r * r, sum, r)) * low.number * high.number;
     return x < -104.0f ? 0.0f : power;
+}
+
+/* erfc(x) to 6 units in the last place: exp(-x^2) times u times a polynomial in u = 1 / (1 + |x| / 2). What the square
+   loses when it is rounded is put back, for it would grow with x. From 10.2 on it is 0. Sizes are compared as whole
+   numbers, which compilers do not take apart into cases; the exponential is that of a number that is not above 0, so that
+   2^64 too much keeps it normal until it is multiplied by the rest. */
+static inline float polyad_erfc(float x)
+{
+    polyad_float size = {.number = x}, near, turned, power;
+    size.bits &= 0x7fffffffu;
+    near.bits = size.bits > 0x41233333u ? 0u : size.bits; /* 10.2 */
+    const float u = 1.0f / polyad_fma(near.number, 0.5f, 1.0f), square = near.number * near.number;
+#if defined(__FMA__) || defined(__aarch64__)
+    const float lost = __builtin_fmaf(near.number, near.number, -square);
+#else
+    polyad_float upper = near;
+    upper.bits &= 0xfffff000u;
+    const float lower = near.number - upper.number;
+    const float lost = ((upper.number * upper.number - square) + 2.0f * upper.number * lower) + lower * lower;
+#endif
+    float sum = polyad_fma(-0.05912436491f, u, 0.2848459093f);
+    sum = polyad_fma(sum, u, -0.4877623426f);
+    sum = polyad_fma(sum, u, 0.2787124015f);
+    sum = polyad_fma(sum, u, -0.02707150753f);
+    sum = polyad_fma(sum, u, 0.2028761336f);
+    sum = polyad_fma(sum, u, 0.2430557558f);
+    sum = polyad_fma(sum, u, 0.2823819332f);
+    sum = polyad_fma(sum, u, 0.2820860386f) * u;
+    turned.number = polyad_fma(square, -1.44269504f, 12582976.0f); /* 1.5 * 2^23 + 64 */
+    const float whole = turned.number - 12582976.0f;
+    const float r = polyad_fma(whole, 2.12194440e-4f, polyad_fma(whole, -0.693359375f, -square));
+    float more = polyad_fma(0.001381446691f, r, 0.00836878047f);
+    more = polyad_fma(more, r, 0.04166839422f);
+    more = polyad_fma(more, r, 0.1666652011f);
+    more = polyad_fma(more, r, 0.4999999341f);
+    power.number = 1.0f + polyad_fma(r * r, more, r);
+    power.bits += turned.bits << 23;
+    const float product = power.number * polyad_fma(-lost, sum, sum) * 5.42101086e-20f; /* 2^-64 */
+    const float tail = size.bits > 0x41233333u ? 0.0f : product;
+    const float whichever = x < 0.0f ? 2.0f - tail : tail;
+    return x != x ? x : whichever;
 }
 
 /* The bits of float16, rounded to nearest, ties to even. */

@@ -6,11 +6,8 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
-import numpy as np
-
 from polyad.backend import Kernel, TensorType
 from polyad.backend.interface import Signature
-from polyad_numpy.order import arranged
 
 from .choosing import Call, NotNative
 
@@ -29,16 +26,13 @@ BODIES = (
     "hardshrink", "hardshrink_backward", "softshrink", "relu", "relu_backward", "threshold", "threshold_backward",
     "leaky_relu", "leaky_relu_backward", "elu", "elu_backward", "gelu", "gelu_backward", "silu", "silu_backward",
     "softplus", "softplus_backward", "log_sigmoid", "mish", "mish_backward", "glu",
-    "gaussian_nll", "sgd_step", "sgd_momentum_step", "lerp", "addcmul", "addcdiv",
+    "gaussian_nll", "lerp", "addcmul", "addcdiv",
     "clamp", "clamp_backward", "sigmoid", "sigmoid_backward", "square", "rsqrt", "reciprocal", "tanh_backward",
     "logaddexp", "nan_to_num", "softmax", "softmax_backward", "log_softmax", "log_softmax_backward", "layer_norm",
     "layer_norm_backward", "rms_norm", "rms_norm_backward", "batch_norm", "batch_norm_backward", "batch_norm_by",
     "norm2", "var",
 )  # fmt: skip
-"""Composites whose bodies are few kernels.
-
-Not Adam's step: its powers, by functions of vectors, would differ in the last place from element to element.
-"""
+"""Composites whose bodies are few kernels."""
 
 
 def generated() -> Iterator[tuple[str, Callable[[Signature], Call | None], int]]:
@@ -46,8 +40,7 @@ def generated() -> Iterator[tuple[str, Callable[[Signature], Call | None], int]]
     for op in PRIMITIVES:
         yield op, _by_formula(op), LEAST.get(op, 1 << 14)
     for op in BODIES:
-        # A parameter that is updated in pieces must not have some of them updated by another kernel.
-        yield op, _by_body(op), 1 if op.endswith("_step") else LEAST.get(op, 1 << 12)
+        yield op, _by_body(op), LEAST.get(op, 1 << 12)
 
 
 LEAST: dict[str, int] = {
@@ -84,20 +77,13 @@ def _by_body(name: str) -> Callable[[Signature], Call | None]:
         from .runtime import runtime
 
         op = OPS[name]
-        pointwise = isinstance(op.structure, Pointwise)
+        structure = op.structure
+        pointwise = isinstance(structure, Pointwise)
         kernels = [LoweredKernel(op, types, runtime(), pointwise, composed=_outranked)]
         places = [place for place, entry in enumerate(types) if isinstance(entry, TensorType) and not entry.zero_dim]
-        step = name.endswith("_step")
-        operands = list(op.operands)
-        followed = [operands.index(output.removeprefix("new_")) for output in op.outputs] if step else []
-        if step and not followed:
-            followed = [0]
-        one_shape = pointwise and not op.structure.broadcasts  # type: ignore[union-attr]
+        one_shape = isinstance(structure, Pointwise) and not structure.broadcasts
 
         def call(*args: Any, **out: Any) -> Any:
-            if step and not out:  # each new array is laid out as the operand is that it follows
-                made = tuple([arranged(np.empty_like(args[place]), args[place]) for place in followed])
-                return call(*args, out=made if op.outputs else made[0])
             if one_shape:
                 shape = args[places[0]].shape
                 for place in places:

@@ -1,4 +1,4 @@
-"""Products of matrices, in the engine."""
+"""Products of matrices."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import numpy as np
 from polyad.backend.interface import Signature
 
 from .choosing import Call, NotNative
-from .engine import engine, function
+from .engine import function, matrices
 
 
 def _of(types: Signature) -> Any:
-    return function(engine, "product", types[0].dtype)
+    return function(matrices, "product", types[0].dtype)
 
 
 def _multiplied(run: Any, a: Any, b: Any, bias: Any = None) -> Any:

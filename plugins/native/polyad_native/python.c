@@ -48,3 +48,17 @@ static inline int is_array(const Object *value)
 }
 
 static Object *none(void) { Py_IncRef(&_Py_NoneStruct); return &_Py_NoneStruct; }
+
+/* A callable that holds the first *count* of *args*, which it gets as a tuple. */
+static Object *holding(Method *method, Object *const *args, intptr_t count)
+{
+    Object *held = PyTuple_New(count);
+    if (!held) return NULL;
+    for (intptr_t n = 0; n < count; ++n) {
+        Py_IncRef(args[n]);
+        PyTuple_SetItem(held, n, args[n]);
+    }
+    Object *made = PyCMethod_New(method, held, NULL, NULL);
+    Py_DecRef(held);
+    return made;
+}

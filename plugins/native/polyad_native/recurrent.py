@@ -11,7 +11,7 @@ from polyad.backend.interface import Signature
 from polyad.dtypes import bfloat16, float16, float32
 
 from .choosing import Call, NotNative
-from .engine import engine, function, recurring
+from .engine import function, matrices, recurring
 
 _LSTM, _GRU, _TANH, _RELU = range(4)
 
@@ -21,7 +21,7 @@ def _of(types: Signature, place: int) -> tuple[Any, Any] | None:
     dtype = types[place].dtype
     dtype = float32 if dtype in (float16, bfloat16) else dtype
     run = function(recurring, "run", dtype)
-    return None if run is None else (run, function(engine, "product", dtype))
+    return None if run is None else (run, function(matrices, "product", dtype))
 
 
 def _ready(array: Any) -> Any:

@@ -2,10 +2,7 @@
    threads. */
 
 <python>
-
-typedef void (*Task)(void *context, long part, long parts);
-
-static void (*polyad_parallel)(Task task, void *context, long parts); /* the engine's */
+<bound>
 
 <machine>
 enum { LSTM, GRU, TANH, RELU };
@@ -26,23 +23,15 @@ static inline double tanh_double(double x) { return tanh(x); }
 <arithmetic>
 /* ---------------------------------------------------------------------------------------------- the extension */
 
-/* bind(address of the engine's polyad_parallel) */
-static Object *bind(Object *self, Object *const *args, intptr_t count)
-{
-    polyad_parallel = (void (*)(Task, void *, long))(intptr_t)PyLong_AsLongLong(args[0]);
-    return none();
-}
-
 static Method methods[] = {
-    {"bind", bind, FASTCALL, "bind(address)"},
-    {"run_float", run_float, FASTCALL, "run(kind, reverse, sizes, weight, projection, hidden, cell, backward, arrays)"},
-    {"run_double", run_double, FASTCALL, "run(kind, reverse, sizes, weight, projection, hidden, cell, backward, arrays)"},
+    {"bind", bind, FASTCALL, "bind(address, array)"},
+    {"run", NAME(run), FASTCALL, "run(kind, reverse, sizes, weight, projection, hidden, cell, backward, arrays)"},
     {NULL, NULL, 0, NULL},
 };
 
 static Module definition = {.head = {1, NULL}, .name = "polyad_native_recurring", .size = -1, .methods = methods};
 
-__attribute__((visibility("default"))) Object *PyInit_polyad_native_recurring(void)
+__attribute__((visibility("default"))) Object *NAME(PyInit_polyad_native_recurring)(void)
 {
     return PyModule_Create2(&definition, ABI);
 }

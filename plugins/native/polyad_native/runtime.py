@@ -18,7 +18,7 @@ from polyad.interop.numpy import numpy_dtype
 from polyad.layout import Layout, Shape, Strides
 
 from .compiler import compiled, vector_math
-from .engine import engine, entry, text
+from .engine import AS_WRITTEN, engine, entry, text
 
 _UNITS = 4
 """In how many threads' parts work is cut, whatever threads there are: results must not depend on that."""
@@ -26,9 +26,8 @@ _UNITS = 4
 _DIALECT = replace(
     C,
     prologue=f"{C.prologue}{text('functions')}#define expf polyad_exp\n#define to_half polyad_half\n",
+    functions={"times_plus_float32": "polyad_fma", "erfc_float32": "polyad_erfc"},
 )
-_AS_WRITTEN = ("-ffp-contract=off",)
-"""Rounds each step, as NumPy does: else the form of a kernel for one layout could differ from that for another."""
 
 
 class NativeRuntime(Runtime):
@@ -38,10 +37,11 @@ class NativeRuntime(Runtime):
     description = DeviceDescription(CPU, compute_units=_UNITS)
 
     def compile(self, source: KernelSource, what: str) -> int:
-        return entry(compiled(source.text, what, (*vector_math(), *_AS_WRITTEN)), source.entry)
+        return entry(compiled(source.text, what, (*vector_math(), *AS_WRITTEN)), source.entry)
 
     def launcher(self, kernel: int, instances: int, geometry: bytes) -> Launch:
-        return engine().launcher(kernel, instances, geometry)
+        launch: Launch = engine().launcher(kernel, instances, geometry)
+        return launch
 
     def empty(self, dtype: DType, shape: Shape, steps: Strides) -> Any:
         array = np.empty(shape, numpy_dtype(dtype))

@@ -16,6 +16,7 @@ def supplies() -> Iterator[KernelSupply]:
     """A kernel for each op."""
     from . import attention, convolutions, moving, pooling, products, recurrent, rows
     from .generated import generated
+    from .steps import STEPS, step
 
     for op, make, least in (
         ("mm", products.mm, 1 << 10),
@@ -42,8 +43,10 @@ def supplies() -> Iterator[KernelSupply]:
         ("dropout", moving.dropout, 1 << 8),
     ):
         yield KernelSupply("cpu", op, chosen(op, make, least, out=False), PRIORITY)
-    for op, make in (("gemm", products.gemm), ("linear", products.linear)):
-        yield KernelSupply("cpu", op, chosen(op, make, 1 << 10, out=False, quick=quick("product")), PRIORITY)
-    for op, make, least in generated():
+    for op in STEPS:
+        yield KernelSupply("cpu", op, step(op), PRIORITY)
+    for op, product in (("gemm", products.gemm), ("linear", products.linear)):
+        yield KernelSupply("cpu", op, chosen(op, product, 1 << 10, out=False, quick=quick("product")), PRIORITY)
+    for op, written, least in generated():
         rectified = quick("rectified") if op in ("relu", "relu_backward") else None
-        yield KernelSupply("cpu", op, chosen(op, make, least, quick=rectified), PRIORITY)
+        yield KernelSupply("cpu", op, chosen(op, written, least, quick=rectified), PRIORITY)

@@ -128,7 +128,7 @@ def test_an_object_that_cannot_be_loaded_is_told(cache, command) -> None:
     with pytest.raises(CompilerFailure, match="cannot be loaded"):
         engine.entry(compiler.compiled(SOURCE, "a test"), "answer")
     with pytest.raises(CompilerFailure, match="cannot be loaded"):
-        engine._imported("elements")
+        engine._imported("elements", "float")
 
 
 def test_threads_that_compile_the_same_all_get_it(cache) -> None:

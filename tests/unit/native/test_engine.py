@@ -108,15 +108,15 @@ def test_products_are_right_for_any_layout(dtype) -> None:
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_kernels_without_python_leave_what_they_do_not_take_to_others(dtype) -> None:
-    engine = importlib.import_module("polyad_native.engine").engine()
     name = {np.float32: "float", np.float64: "double"}[dtype]
+    library = importlib.import_module("polyad_native.engine").matrices(name)
     taken = []
 
     def other(*args, **given):
         taken.append((args, given))
 
-    product = getattr(engine, f"quick_product_{name}")(np.empty, np.dtype(dtype), other)
-    rectified = getattr(engine, f"quick_rectified_{name}")(np.empty, np.dtype(dtype), other)
+    product = library.quick_product(np.empty, np.dtype(dtype), other)
+    rectified = library.quick_rectified(np.empty, np.dtype(dtype), other)
     a, b = (np.random.default_rng(2).standard_normal(shape).astype(dtype) for shape in ((5, 7), (7, 3)))
     rows = np.stack([a, a + 1])
     for turned, right in ((False, b), (True, np.ascontiguousarray(b.T))):

@@ -1,0 +1,26 @@
+/* Products, convolutions and attention, in a library of their own for each dtype, compiled when one of them is needed
+   first. They run in the engine's threads. */
+
+<python>
+<bound>
+
+<machine>
+<arithmetic>
+static Method methods[] = {
+    {"bind", bind, FASTCALL, "bind(address, array)"},
+    {"product", NAME(product), FASTCALL, "product(out, a, b, bias)"},
+    {"quick_product", NAME(quick_product), FASTCALL, "quick_product(empty, dtype, other)"},
+    {"quick_rectified", NAME(quick_rectified), FASTCALL, "quick_rectified(empty, dtype, other)"},
+    {"attend", NAME(attend), FASTCALL, "attend(out, sums, query, key, value, mask, causal, scale)"},
+    {"attend_back", NAME(attend_back), FASTCALL, ""},
+    {"convolve", NAME(convolve), FASTCALL, "convolve(out, input, weight, bias, geometry)"},
+    {"convolve_weight", NAME(convolve_weight), FASTCALL, "convolve_weight(out, grad, input, geometry)"},
+    {NULL, NULL, 0, NULL},
+};
+
+static Module definition = {.head = {1, NULL}, .name = "polyad_native_matrices", .size = -1, .methods = methods};
+
+__attribute__((visibility("default"))) Object *NAME(PyInit_polyad_native_matrices)(void)
+{
+    return PyModule_Create2(&definition, ABI);
+}
