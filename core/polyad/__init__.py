@@ -14,7 +14,14 @@ import importlib
 from math import e as e, inf as inf, nan as nan, pi as pi
 from typing import TYPE_CHECKING, Any
 
-from . import autograd as autograd, errors as errors, functions as functions, interop as interop, ops as ops
+from . import (
+    autograd as autograd,
+    errors as errors,
+    functions as functions,
+    interop as interop,
+    mounted as _mounted,
+    ops as ops,
+)
 from ._version import __version__ as __version__, torch_api_version as torch_api_version
 from .backend.registry import get_default_device as get_default_device, set_default_device as set_default_device
 from .compatibility import moved as _moved
@@ -136,6 +143,7 @@ if TYPE_CHECKING:
     from .streams import Event as Event, Stream as Stream
 
 _moved.watch()
+_mounted.watch()
 
 device = Device
 dtype = DType
@@ -278,7 +286,8 @@ def __getattr__(name: str) -> Any:
         globals()[name] = value
         return value
     if name == "__all__":  # of `from polyad import *`
-        return [public for public in __dir__() if not public.startswith("_") and public not in _NOT_OURS]
+        apart = _NOT_OURS | _mounted.names()  # what a plug-in brings has names that nobody here chose
+        return [public for public in __dir__() if not public.startswith("_") and public not in apart]
     if name in PUBLIC or name in _IN_PLACE:
         value = globals()[name] = getattr(functions, name)
         return value
@@ -286,8 +295,10 @@ def __getattr__(name: str) -> Any:
 
     if name in ABSENT:
         return stand_in(name)
+    if _mounted.shows(name):
+        return importlib.import_module(f".{name}", __name__)
     raise AttributeError(f"module 'polyad' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LAZY_MODULES, *_LAZY_NAMES, *dir(functions)})
+    return sorted({*globals(), *_LAZY_MODULES, *_LAZY_NAMES, *dir(functions), *_mounted.names()})

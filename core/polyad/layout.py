@@ -156,6 +156,34 @@ def has_internal_overlap(shape: Shape, strides: Strides) -> bool:
     )
 
 
+def has_shared_places(shape: Shape, strides: Strides) -> bool:
+    """Whether two indices name the same element, through a zero stride or because windows overlap.
+
+    >>> has_shared_places((4, 3), (1, 1)), has_shared_places((4, 3), (3, 1)), has_shared_places((3, 2), (2, 3))
+    (True, False, False)
+    """
+    if 0 in shape:
+        return False
+    reach = 0
+    dims = sorted((stride, size) for size, stride in zip(shape, strides, strict=True) if size > 1)
+    for stride, size in dims:
+        if stride <= reach:
+            break
+        reach += (size - 1) * stride
+    else:
+        return False
+    if dims[0][0] == 0:
+        return True
+    count = math.prod(shape)
+    if count > 1 + sum((size - 1) * stride for stride, size in dims):
+        return True  # there are more indices than places
+    # Dimensions may interleave without meeting: only counting the places tells.
+    places = {0}
+    for stride, size in dims:
+        places = {place + stride * index for place in places for index in range(size)}
+    return len(places) < count
+
+
 def reduced_shape(shape: Shape, dims: tuple[int, ...], keepdim: bool) -> Shape:
     """*shape* with *dims* removed or, with *keepdim*, made 1."""
     if keepdim:

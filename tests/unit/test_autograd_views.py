@@ -289,6 +289,37 @@ def test_recorded_write_into_an_overlapping_base_refuses():
         base[0:1].mul_(w[:1])
 
 
+@pytest.mark.parametrize(
+    "view",
+    [lambda y: y.unfold(0, 3, 1), lambda y: y.unfold(0, 3, 2), lambda y: y.as_strided((3, 3), (2, 1))],
+    ids=["unfold by 1", "unfold by 2", "as_strided"],
+)
+@pytest.mark.parametrize(
+    "change", [lambda v: v.tanh_(), lambda v: v.copy_(v.detach().clone().requires_grad_())], ids=["tanh_", "copy_"]
+)
+def test_recorded_write_to_windows_that_overlap_refuses(view, change):
+    y = leaf(7) * 2
+    with pytest.raises(RuntimeError, match=r"the view has several elements in one place .*\n.*self .*\n.*base "):
+        change(view(y))
+
+
+def test_recorded_write_to_windows_that_interleave():
+    def program(w):
+        y = w * 2
+        y.as_strided((3, 2), (2, 3)).mul_(w[:2])  # places 0, 3, 2, 5, 4, 7
+        return (y * y).sum()
+
+    check(program, 9)
+
+
+def test_constants_overwrite_windows_that_overlap():
+    w = leaf(5)
+    y = w * 2
+    y.unfold(0, 3, 1)[:2].fill_(1.0)
+    y.sum().backward()
+    assert w.grad.tolist() == [0, 0, 0, 0, 2]
+
+
 def test_copy_gets_a_node_of_its_own():
     w = leaf(3)
     x = polyad.zeros(3, dtype=polyad.float64)

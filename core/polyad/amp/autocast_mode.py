@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any
 
 from ..backend import registry
-from ..dispatch.autocast import AS_GIVEN, FLOAT32, LOWER, REFUSED, WIDEST, Setting, begin
+from ..dispatch.autocast import AS_GIVEN, FLOAT32, LOWER, REFUSED, WIDEST, Setting, Settings, begin, forget_plans
 from ..dtypes import DType, bfloat16, float16
 from ..errors import ArgumentError, ArgumentTypeError, OptionError, wrong_type
 from ..ops.autocast import POLICIES
@@ -92,13 +92,12 @@ class autocast:
         settings = {name: setting for name, setting in (before or {}).items() if name != self.device}
         if self._enabled:
             policies = _policies(self.device)
-            begin(policies)
             setting = Setting(self.fast_dtype, policies, self._cache_enabled)
             known = None if before is None else before.get(self.device)
             if known is not None and known.dtype is setting.dtype and setting.cache is not None:
                 setting.cache = known.cache if known.cache is not None else setting.cache
             settings[self.device] = setting
-        state.autocast = settings or None
+        state.autocast = Settings(settings) if settings else None
         state.autocast_cache = self._cache_enabled
         return self
 
@@ -121,11 +120,12 @@ class autocast:
 
 @functools.cache
 def _policies(device_type: str) -> Mapping[str, str]:
-    """The table's policies for the devices, and what their backend says besides."""
+    """The table's policies for the devices, and what their backend says besides; their functions look from now on."""
     policies = dict(POLICIES.get(device_type, POLICIES[""]))
     try:
         capabilities = registry.get(device_type).capabilities(registry.resolve_device(device_type))
     except Exception:  # a type without devices: whatever is said of them is said of nothing
+        begin(policies)
         return policies
     for name, policy in capabilities.autocast.items():
         if policy not in (LOWER, FLOAT32, WIDEST, REFUSED, AS_GIVEN):
@@ -133,10 +133,13 @@ def _policies(device_type: str) -> Mapping[str, str]:
                 f"autocast: the backend of {device_type!r} gives {name} the policy {policy!r}, which is unknown",
                 fix=f"the policies are {', '.join((LOWER, FLOAT32, WIDEST, REFUSED, AS_GIVEN))}",
             )
-    return policies | dict(capabilities.autocast)
+    policies |= capabilities.autocast
+    begin(policies)
+    return policies
 
 
 registry.on_forget(_policies.cache_clear)
+registry.on_forget(forget_plans)
 
 
 def is_autocast_available(device_type: str) -> bool:
@@ -152,7 +155,7 @@ def is_autocast_available(device_type: str) -> bool:
             operands={"device_type": device_type},
             fix='pass "cpu", or tensor.device.type',
         )
-    return device_type in ("cuda", *registry.names())
+    return device_type in ("cpu", "cuda") or device_type in registry.names()
 
 
 def _check_device_type(op: str, device_type: Any) -> None:

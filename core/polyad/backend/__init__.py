@@ -9,6 +9,8 @@
     plugins.py       kernels that other packages bring for a device
     preparation.py   getting a declared kernel ready for a call signature
     accelerators.py  which device type is meant where none is named
+    runtime.py       what a device does with generated source: compile, launch, allocate
+    c_compiler.py    the machine's C compiler, for devices whose kernels run on the host
     streams.py       queues of work on a device, and events between them
     dense.py         devices whose arrays have no strides
     graphs.py        a captured call as a backend sees it

@@ -6,7 +6,7 @@ Nothing that is wrong with a package stops the listing: it becomes the package's
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
@@ -277,23 +277,29 @@ def backend_fields(backend: BackendReport, verbose: bool) -> list[tuple[str, str
     if backend.status == "loaded":
         fields.append(("kernels", _kernels(backend)))
         if backend.missing:
-            shown = backend.missing if verbose else backend.missing[:12]
-            more = len(backend.missing) - len(shown)
-            fields.append(
-                ("no kernel", ", ".join(shown) + (f" and {more} more (--verbose lists them)" if more else ""))
-            )
+            fields.append(("no kernel", _some(backend.missing, verbose)))
         if verbose and backend.overrides:
             fields.append(("fused", ", ".join(backend.overrides)))
     return fields + _trouble(backend)
 
 
-def plugin_fields(plugin: PluginReport) -> list[tuple[str, str]]:
+def plugin_fields(plugin: PluginReport, verbose: bool = False) -> list[tuple[str, str]]:
     """What a report says of a plug-in, as labels and texts."""
-    by_device: dict[str, list[str]] = {}
+    groups: dict[tuple[str, int], list[str]] = {}
     for device, op, priority in plugin.kernels:
-        by_device.setdefault(device, []).append(f"{op} (priority {priority})")
-    listed = [(device, ", ".join(sorted(ops))) for device, ops in sorted(by_device.items())]
+        groups.setdefault((device, priority), []).append(op)
+    listed = [
+        (device, f"{_some(sorted(ops), verbose)} (priority {priority})")
+        for (device, priority), ops in sorted(groups.items())
+    ]
     return listed + [("note", note) for note in plugin.notes] + _trouble(plugin)
+
+
+def _some(names: Sequence[str], verbose: bool) -> str:
+    """The names, or the first of many."""
+    shown = names if verbose else names[:12]
+    more = len(names) - len(shown)
+    return ", ".join(shown) + (f" and {more} more (--verbose lists them)" if more else "")
 
 
 def _trouble(report: BackendReport | PluginReport) -> list[tuple[str, str]]:
@@ -323,7 +329,7 @@ def text_of_listing(listing: Listing, verbose: bool = False) -> str:
             "\n".join(
                 [
                     f"plug-in {plugin.name}: {status} ({plugin.package})",
-                    *(labelled(*pair) for pair in plugin_fields(plugin)),
+                    *(labelled(*pair) for pair in plugin_fields(plugin, verbose)),
                 ]
             )
         )

@@ -55,7 +55,7 @@ def show_tables(terminal: Any, listing: Listing, verbose: bool) -> None:
         for plugin in listing.plugins:
             fields = Text("\n").join(
                 Text.assemble((f"{label}  ", "bold red" if label == "problem" else "bold"), text)
-                for label, text in plugin_fields(plugin)
+                for label, text in plugin_fields(plugin, verbose)
             )
             table.add_row(Text(plugin.name, "bold"), Text(plugin.package), fields)
         terminal.print(table)

@@ -20,7 +20,7 @@ from ..state import NO_MODES, state
 from ..storage import INFERENCE
 from ..tensor import Tensor
 from .arguments import CHECKS, explained
-from .autocast import cast_call, looks, without_casts
+from .autocast import cast_call, fits, looks, without_casts
 from .modes import through_modes
 from .names import ASKED, MISSING, renamed
 from .out import write_out, wrote_directly
@@ -43,7 +43,8 @@ _OUT = """\
 """
 
 _CASTS = """\
-    if state.autocast is not None:
+    autocast_ = state.autocast
+    if autocast_ is not None{unless}:
 {writes}        return cast_call(op.call, {cast_name!r}, {values})
 """
 
@@ -99,7 +100,7 @@ def make_caller(op: Op, definition: Callable[..., Any]) -> Callable[..., Any]:
         "op": op, "plans": op.plans, "state": state, "Tensor": Tensor, "new": object.__new__, "record": record,
         "record_many": record_many, "through_modes": through_modes, "find_plan": find_plan,
         "instead": instead, "write_out": write_out, "wrote_directly": wrote_directly, **CHECKS,
-        "cast_call": cast_call, "without_casts": without_casts,
+        "cast_call": cast_call, "fits": fits, "without_casts": without_casts,
         "__name__": __name__,
     }  # fmt: skip
     if not op.other_names:
@@ -193,7 +194,11 @@ def _source(op: Op, definition: Callable[..., Any], scope: dict[str, Any]) -> st
         plain="" if definition.__name__.startswith("_") else plain_values(definition.__name__, op.signature),
         out=_OUT.format(values=names) if op.takes_out else "",
         casts=_CASTS.format(
-            cast_name=op.name, values=names, writes=_WRITES.format(values=names) if op.takes_out else ""
+            cast_name=op.name,
+            values=names,
+            writes=_WRITES.format(values=names) if op.takes_out else "",
+            # A primitive calls no function that could look in its turn.
+            unless=f" and not fits(autocast_, {op.name!r}, {names})" if op.kind == "primitive" else "",
         )
         if looks(op.name, scope["compile_caller"])
         else "",

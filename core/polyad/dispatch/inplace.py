@@ -27,7 +27,7 @@ from ..errors import (
     ShapeError,
 )
 from ..history.node import Leaf, Node, make_node
-from ..layout import Layout, has_internal_overlap, in_parts
+from ..layout import Layout, has_internal_overlap, has_shared_places, in_parts
 from ..state import UNDER_INFERENCE, place_from, state
 from ..storage import InferenceView, ViewOf
 from ..tensor import Tensor
@@ -338,13 +338,14 @@ def _check_base(name: str, target: Tensor, base: Tensor) -> None:
     """Raise if a recorded write to *target*, a view, could not become part of its base's history."""
     if not any(view is target for view in target._storage.live_views()):  # type: ignore[union-attr]
         raise _taken_unrecorded(name, target, base)
-    layout = layout_of(base)
-    if has_internal_overlap(layout.shape, layout.strides):
-        raise ShapeError(
-            f"{name}: the base has several elements in one place in memory, so it has no gradient of the write",
-            operands={"self": target, "base": base},
-            fix="clone() the base before taking views to write to",
-        )
+    for what, tensor in (("the base", base), ("the view", target)):
+        layout = layout_of(tensor)
+        if has_shared_places(layout.shape, layout.strides):
+            raise ShapeError(
+                f"{name}: {what} has several elements in one place in memory, so it has no gradient of the write",
+                operands={"self": target, "base": base},
+                fix="clone() the base before taking views to write to, and write to views that do not overlap",
+            )
 
 
 def take_written(name: str, target: Tensor, node: Node) -> None:

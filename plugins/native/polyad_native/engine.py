@@ -6,20 +6,20 @@ import ctypes
 import importlib.machinery
 import importlib.util
 import struct
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from polyad.backend.c_compiler import on_disk
 from polyad.dtypes import DType, float32, float64
 from polyad.errors import CompilerFailure
 from polyad_numpy import workers
 
-from .compiler import compiled, vector_math
+from .compiler import compiled, libraries, vector_math
 
 _LIBRARIES = {
     "engine": ("turning", "arithmetic", "convolution", "attention"),
@@ -85,7 +85,7 @@ def text(name: str) -> str:
 def _imported(library: str) -> Any:
     """The extension module."""
     what, name = f"the native {library}", f"polyad_native_{library}"
-    with _on_disk(compiled(source(library), what, vector_math()), name) as path:
+    with on_disk(compiled(source(library), what, vector_math()), name) as path:
         loader = importlib.machinery.ExtensionFileLoader(name, path)
         spec = importlib.util.spec_from_loader(name, loader)
         assert spec is not None
@@ -93,31 +93,11 @@ def _imported(library: str) -> Any:
             module = importlib.util.module_from_spec(spec)
             loader.exec_module(module)
         except ImportError as error:
-            raise _unloadable(what, error) from error
+            raise libraries().unloadable(what, error) from error
     return module
-
-
-@contextmanager
-def _on_disk(library: bytes, name: str) -> Iterator[str]:
-    """The path of a file with the bytes that were checked, whatever happens to kept files meanwhile."""
-    with tempfile.TemporaryDirectory(prefix="polyad-") as folder:
-        path = Path(folder, f"{name}.so")
-        path.write_bytes(library)
-        yield str(path)
-
-
-def _unloadable(what: str, error: Exception) -> CompilerFailure:
-    return CompilerFailure(
-        f"{what}: what the C compiler made cannot be loaded: {error}",
-        fix="set CC to another C compiler, or POLYAD_NATIVE=0 to do without",
-    )
 
 
 def entry(library: bytes, name: str) -> int:
     """The address of function *name* of a compiled library, which stays loaded."""
-    with _on_disk(library, "kernel") as path:
-        try:
-            loaded = ctypes.CDLL(path)
-        except OSError as error:
-            raise _unloadable("a native kernel", error) from error
+    loaded = libraries().loaded(library, "a native kernel")
     return ctypes.cast(loaded[name], ctypes.c_void_p).value or 0

@@ -26,7 +26,9 @@ def polyad_kernels() -> Iterable[KernelSupply]:
 @hookimpl
 def polyad_notes() -> Iterable[str]:
     """Which compiler was found; or why nothing is compiled, what that costs, and how to mend it."""
-    from .compiler import compiler, why_not
+    from polyad.backend.c_compiler import command
+
+    from .compiler import why_not
 
     reason = why_not()
     if reason:
@@ -34,4 +36,4 @@ def polyad_notes() -> Iterable[str]:
             f"NumPy's kernels compute everything: {reason}. Training steps take up to four times as long. "
             "Fix: install a C compiler (Debian, Ubuntu: apt install gcc), or pip install 'polyad[native]'"
         ]
-    return [f"kernels are compiled by {' '.join(compiler() or ())}"]
+    return [f"kernels are compiled by {' '.join(command() or ())}"]

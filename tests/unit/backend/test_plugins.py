@@ -10,6 +10,7 @@ import pytest
 import polyad
 from polyad import backends
 from polyad.backend import KernelSupply, plugins, registry
+from polyad.diagnosis.listing import PluginReport, plugin_fields
 
 SUPPLY = """
     import numpy
@@ -135,3 +136,12 @@ def test_one_module_may_be_backend_and_plugin(install) -> None:
 
 def test_supplies_are_records() -> None:
     assert KernelSupply("cpu", "mul", None).priority == 10
+
+
+def test_of_many_kernels_the_report_names_the_first() -> None:
+    kernels = tuple(("cpu", f"op{number:02}", 1) for number in range(20))
+    report = PluginReport(name="loud", package="loud 1.0", kernels=kernels)
+    assert plugin_fields(report) == [
+        ("cpu", ", ".join(f"op{number:02}" for number in range(12)) + " and 8 more (--verbose lists them) (priority 1)")
+    ]
+    assert "op19 (priority 1)" in plugin_fields(report, verbose=True)[0][1]

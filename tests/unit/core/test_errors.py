@@ -90,7 +90,7 @@ class Unshowable:
 
 def test_what_cannot_be_shown_is_described() -> None:
     nested: list[object] = []
-    for _ in range(5000):
+    for _ in range(200_000):
         nested = [nested]
     assert describe(Unshowable()) == "Unshowable (its repr() fails: RuntimeError)"
     assert describe(nested) == "list (its repr() fails: RecursionError)"

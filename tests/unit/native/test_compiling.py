@@ -9,7 +9,9 @@ import threading
 
 import pytest
 
+from polyad.backend import c_compiler
 from polyad.errors import CompilerFailure
+from polyad.files.compiled import CompiledFolder
 from polyad_native import compiler, engine
 
 pytestmark = pytest.mark.skipif(not compiler.usable(), reason="no native kernels here")
@@ -32,7 +34,7 @@ def command(tmp_path, monkeypatch):
         script = tmp_path / "compiler"
         script.write_text(f"#!/bin/sh\n{text}\n")
         script.chmod(0o755)
-        monkeypatch.setattr(compiler, "compiler", lambda: (str(script),))
+        monkeypatch.setattr(c_compiler, "command", lambda: (str(script),))
 
     return use
 
@@ -43,7 +45,7 @@ def kept(cache):
 
 def test_libraries_are_compiled_once_and_kept(cache, monkeypatch) -> None:
     first = compiler.compiled(SOURCE, "a test")
-    monkeypatch.setattr(compiler, "_built", None)  # a second call has nothing to do
+    monkeypatch.setattr(c_compiler.Libraries, "_built", None)  # a second call has nothing to do
     assert compiler.compiled(SOURCE, "a test") == first
     assert engine.entry(first, "answer")
     assert len(kept(cache)) == 1
@@ -60,15 +62,15 @@ def test_damaged_files_are_compiled_anew(cache, damage) -> None:
 @pytest.mark.parametrize("what", ["processor", "compiler"])
 def test_libraries_of_others_are_not_taken(cache, monkeypatch, what) -> None:
     compiler.compiled(SOURCE, "a test")
-    monkeypatch.setattr(compiler, "_identity", lambda: f"another {what}")
+    monkeypatch.setattr(c_compiler, "_identity", lambda: f"another {what}")
     compiler.compiled(SOURCE, "a test")
     assert len(kept(cache)) == 2
 
 
 def test_the_processor_is_part_of_what_identifies_a_library(monkeypatch) -> None:
-    before = compiler._identity.__wrapped__()
-    monkeypatch.setattr(compiler, "_processor", lambda: "an abacus")
-    assert compiler._identity.__wrapped__() != before
+    before = c_compiler._identity.__wrapped__()
+    monkeypatch.setattr(c_compiler, "_processor", lambda: "an abacus")
+    assert c_compiler._identity.__wrapped__() != before
 
 
 def test_a_cache_that_others_may_write_to_is_refused(cache) -> None:
@@ -84,7 +86,7 @@ def test_a_cache_without_room_does_not_matter(cache, monkeypatch) -> None:
     def full(*arguments):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(type(compiler.LIBRARIES), "write", full)
+    monkeypatch.setattr(CompiledFolder, "write", full)
     assert engine.entry(compiler.compiled(SOURCE, "a test"), "answer")
 
 
@@ -110,13 +112,13 @@ def test_a_compiler_that_fails_is_told_with_its_words(cache, command, script, wo
 
 def test_a_compiler_that_hangs_is_told(cache, command, monkeypatch) -> None:
     command("[ $1 = --version ] || sleep 60")
-    monkeypatch.setattr(compiler, "_PATIENCE", 0.5)
+    monkeypatch.setattr(c_compiler, "_PATIENCE", 0.5)
     with pytest.raises(CompilerFailure, match=r"does not run.*timed out"):
         compiler.compiled(SOURCE, "a test")
 
 
 def test_a_compiler_that_is_not_there_is_told(cache, monkeypatch) -> None:
-    monkeypatch.setattr(compiler, "compiler", lambda: ("/nowhere/cc",))
+    monkeypatch.setattr(c_compiler, "command", lambda: ("/nowhere/cc",))
     with pytest.raises(CompilerFailure, match=r"does not run.*nowhere"):
         compiler.compiled(SOURCE, "a test")
 

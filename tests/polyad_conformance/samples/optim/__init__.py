@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from ...sample import Maker, Sample
+from ...sample import ErrorCase, Maker, Sample
 
 
 def largest(*inputs: Any) -> float:
@@ -42,6 +43,18 @@ def samples(
             Sample(op=op, name=name, inputs=lambda make, shape=shape: (*inputs(make, shape), *params), **fields)
         )
     return made
+
+
+def misfit(op: str, wrong: str, shapes: list[tuple[int, ...]], *params: Any) -> ErrorCase:
+    """A step of tensors of which *wrong*, the first that has another shape than the parameter, does not fit."""
+    other = next(shape for shape in shapes if shape not in (shapes[0], ()))
+    return ErrorCase(
+        op=op,
+        name="shapes",
+        call=lambda op, tensor: op(*[tensor(*shape) for shape in shapes], *params),
+        raises=RuntimeError,
+        match=re.escape(f"{op[1:]}: param {shapes[0]} and {wrong} {other}"),
+    )
 
 
 def rate_samples(op: str, options: dict[str, tuple[Any, ...]], counts: int, **fields: Any) -> list[Sample]:

@@ -8,8 +8,8 @@ import numpy as np
 
 from polyad.dtypes import float32, float64
 
-from ...sample import REAL_FLOATS, ErrorCase, always, same
-from . import largest, rate_samples, samples
+from ...sample import REAL_FLOATS, always, same
+from . import largest, misfit, rate_samples, samples
 
 
 def direction(param: Any, grad: Any, decay: float, maximize: bool) -> Any:
@@ -86,26 +86,5 @@ SAMPLES = [
 ]
 
 ERRORS = [
-    ErrorCase(
-        op="_nadam_step",
-        name="shapes",
-        call=lambda op, tensor: op(
-            tensor(2, 3),
-            tensor(3),
-            tensor(2, 3),
-            tensor(2, 3),
-            tensor(),
-            tensor(),
-            tensor(),
-            0.1,
-            0.9,
-            0.9,
-            0.1,
-            0.0,
-            False,
-            False,
-        ),
-        raises=RuntimeError,
-        match=r"nadam_step: param \(2, 3\) and grad \(3,\)",
-    ),
+    misfit("_nadam_step", "grad", [(2, 3), (3,), (2, 3), (2, 3), (), (), ()], 0.1, 0.9, 0.9, 0.1, 0.0, False, False),
 ]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from polyad.backend import Backend, KernelTable
+from polyad.backend.c_compiler import command
 from polyad.backend.runtime import Runtime
 from polyad.codegen.kernels import copying, fill, generated_kernels
 from polyad.device import Device
@@ -16,7 +17,7 @@ from polyad.dtypes import DType
 from polyad.interop.numpy import empty_on_host, numpy_dtype
 from polyad.layout import contiguous_strides
 
-from .runtime import CRuntime, compiler
+from .runtime import CRuntime
 
 
 class CArray:
@@ -45,10 +46,14 @@ class CBackend(Backend):
     """Device "c"."""
 
     def device_count(self) -> int:
-        return 0 if compiler() is None else 1
+        return 0 if command() is None else 1
 
     def probe(self) -> str:
-        return "" if compiler() else "there is no C compiler: neither $CC, nor cc, gcc or clang on PATH"
+        return (
+            ""
+            if command()
+            else "there is no C compiler: neither $CC, nor cc, gcc or clang on PATH, nor the package ziglang"
+        )
 
     def empty(self, shape: tuple[int, ...], dtype: DType, device: Device) -> CArray:
         return self.laid_out(dtype, tuple(shape), contiguous_strides(shape))

@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 import ctypes
-import hashlib
 import os
-import platform
-import shlex
-import shutil
-import subprocess
-import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
-from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from polyad.backend.c_compiler import Libraries
 from polyad.backend.runtime import Launch, Runtime
 from polyad.codegen import CPU, C, DeviceDescription, KernelSource
-from polyad.errors import CompilerFailure
 from polyad.files.compiled import CompiledFolder
 from polyad.layout import Layout, Shape, Strides
 
@@ -29,23 +20,7 @@ if TYPE_CHECKING:
 
     from .backend import CArray, CBackend
 
-FLAGS = ("-O2", "-shared", "-fPIC", "-w", *C.flags)
-LIBRARIES = CompiledFolder("c")
-
-
-@cache
-def compiler() -> tuple[str, ...] | None:
-    """The command of the machine's C compiler; None if it has none."""
-    named = os.environ.get("CC")
-    found = next(filter(None, map(shutil.which, ("cc", "gcc", "clang"))), None)
-    return tuple(shlex.split(named)) if named else (found,) if found else None
-
-
-@cache
-def _identity() -> str:
-    """What else than source and flags decides what a compiler makes."""
-    said = subprocess.run([*(compiler() or ()), "--version"], capture_output=True, text=True, check=False).stdout
-    return f"{said}\0{platform.machine()}\0{FLAGS}"
+LIBRARIES = Libraries(CompiledFolder("c"), ("-O2", *C.flags))
 
 
 class CRuntime(Runtime):
@@ -65,33 +40,10 @@ class CRuntime(Runtime):
         self._threads = ThreadPoolExecutor(self._units, thread_name_prefix="polyad-c")
 
     def compile(self, source: KernelSource, what: str) -> Any:
-        name = hashlib.sha256(f"{source.text}\0{_identity()}".encode()).hexdigest()
-        library = LIBRARIES.read(name)
-        if library is None:
-            library = self._built(source.text, what)
-            with suppress(OSError):  # it is compiled again
-                LIBRARIES.write(name, library)
-        entry = _loaded(library)[source.entry]
+        entry = LIBRARIES.loaded(LIBRARIES.compiled(source.text, what), what)[source.entry]
         entry.argtypes = [ctypes.c_void_p] * 3 + [ctypes.c_longlong] * 2
         entry.restype = None
         return entry
-
-    def _built(self, text: str, what: str) -> bytes:
-        with tempfile.TemporaryDirectory(prefix="polyad-") as folder:
-            path, out = Path(folder, "kernel.c"), Path(folder, "kernel.so")
-            path.write_text(text, encoding="utf-8")
-            command = [*(compiler() or ()), *FLAGS, "-o", str(out), str(path), "-lm"]
-            try:
-                done = subprocess.run(command, capture_output=True, text=True, check=False)
-            except OSError as error:
-                done = subprocess.CompletedProcess(command, -1, "", str(error))
-            if done.returncode or not out.exists():
-                raise CompilerFailure(
-                    f"{what}: the C compiler does not compile the kernel",
-                    notes={"command": shlex.join(command[:-2]), "exit status": done.returncode, "log": done.stderr},
-                    fix="set CC to a C99 compiler; if it is one, report source, log and compiler to polyad",
-                )
-            return out.read_bytes()
 
     def launcher(self, kernel: Any, instances: int, geometry: bytes) -> Launch:
         workers = min(instances, self._units)
@@ -117,11 +69,3 @@ class CRuntime(Runtime):
 
     def same_memory(self, first: CArray, second: CArray) -> bool:
         return first.memory is second.memory
-
-
-def _loaded(library: bytes) -> ctypes.CDLL:
-    """The library as it was checked, whatever happens to kept files meanwhile."""
-    with tempfile.TemporaryDirectory(prefix="polyad-") as folder:
-        path = Path(folder, "kernel.so")
-        path.write_bytes(library)
-        return ctypes.CDLL(str(path))
