@@ -11,6 +11,7 @@ conformance suite run against another backend, add it to `BACKENDS`.
 """
 
 import dataclasses
+import os
 import re
 import shutil
 import subprocess
@@ -228,6 +229,29 @@ def cupy(session: nox.Session) -> None:
     folder = ROOT / "tests" / "backends" / "cupy"
     given = ("--standin", str(folder / "src" / "standin_cupy"), "--backend", str(ROOT / "backends" / "polyad_cupy"))
     session.run("python", str(folder / "compare_names.py"), *given)
+
+
+@nox.session(default=False)
+def nvrtc(session: nox.Session) -> None:
+    """Compile the kernels that the conformance suite generates for GPUs, for five architectures: 230 MB, and no GPU.
+
+    Arguments are for pytest: ``-- --polyad-shard=1/8`` for fewer kernels. What was compiled is kept.
+    """
+    install(session, extras="test")
+    session.install("cupy-cuda12x>=14", "nvidia-cuda-nvrtc-cu12>=12.8", "nvidia-cuda-runtime-cu12")
+    # Not the package of the stand-in, which has the name of the real one.
+    session.install("--no-deps", "./tests/backends/cudahost")
+    folder = Path(session.create_tmp()).resolve() / "sources"
+    folder.mkdir(exist_ok=True)
+    paths = os.pathsep.join(str(ROOT / "tests" / "backends" / name / "src") for name in ("c", "cupy"))
+    # Nothing is computed, so that most tests fail.
+    session.run(
+        "pytest", "-q", "--tb=no", "--no-summary", "-p", "no:cacheprovider", "--pyargs", "polyad_conformance",
+        "--polyad-backend=cudahost", "--allow-fallback", *session.posargs, success_codes=[0, 1],
+        env={"PYTHONPATH": paths, "POLYAD_CUDA_SOURCES": str(folder)},
+    )  # fmt: skip
+    kept = folder.parent / "compiled.json"
+    session.run("python", "tests/backends/cupy/compile_sources.py", str(folder), "--kept", str(kept))
 
 
 @nox.session(default=False)

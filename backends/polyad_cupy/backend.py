@@ -79,7 +79,7 @@ class CudaBackend(Backend):
         return int(free), int(total)
 
     def limit_memory(self, device: Device, nbytes: int) -> None:
-        self.device(device).pool.limit = nbytes
+        self.device(device).pool.set_limit(nbytes)
 
     def peers(self, device: Device, other: Device) -> bool:
         first, second = self.device(device).index, self.device(other).index

@@ -54,6 +54,9 @@ PARAMETERS = {
 _POINTER, _SIZE, _END = 1, 2, 0
 """CU_LAUNCH_PARAM_BUFFER_POINTER, CU_LAUNCH_PARAM_BUFFER_SIZE, CU_LAUNCH_PARAM_END."""
 
+_MOST_ARGUMENTS = 4096
+"""Bytes of a kernel's arguments: the driver takes no more on any device."""
+
 _LOST = (
     "ILLEGAL_ADDRESS", "MISALIGNED", "ILLEGAL_INSTRUCTION", "LAUNCH_FAILED", "LAUNCH_TIMEOUT", "ASSERT", "INVALID_PC",
     "HARDWARE_STACK", "ECC", "IllegalAddress", "Misaligned", "IllegalInstruction", "LaunchFailure", "LaunchTimeout",
@@ -69,6 +72,23 @@ _FROM_HOST, _TO_HOST, _ON_DEVICE = (
     runtime.memcpyDeviceToHost,
     runtime.memcpyDeviceToDevice,
 )
+
+
+class OfThread(threading.local):
+    """What each thread has on a device: its stream, and where it packs the arguments of a launch.
+
+    Attributes:
+        place: the address of the arguments; size: their bytes; extra: the address of what the driver is given.
+    """
+
+    def __init__(self, stream: Any) -> None:
+        self.stream = stream
+        self.entered = False
+        packed = ctypes.create_string_buffer(_MOST_ARGUMENTS)
+        self.place, self.size = ctypes.addressof(packed), ctypes.c_size_t(0)
+        extra = (ctypes.c_void_p * 5)(_POINTER, self.place, _SIZE, ctypes.addressof(self.size), _END)
+        self.extra = ctypes.addressof(extra)
+        self._alive = packed, extra
 
 
 class Launcher:
@@ -95,14 +115,14 @@ class Device:
         self.name = DeviceName("cuda", index)
         self.trouble = ""
         self.lock = threading.RLock()
-        self._local = threading.local()
+        self.default = Stream.null
+        self._thread = OfThread(self.default)
         self._launched: deque[str] = deque(maxlen=_REMEMBERED)
         self._held: deque[tuple[Any, Any]] = deque()
         self.many = discovery.count() > 1
         with self.driver("opening the device"):
             runtime.setDevice(index)
             self.properties: dict[str, Any] = runtime.getDeviceProperties(index)
-            self.default = Stream.null
             self.architecture = f"{self.properties['major']}{self.properties['minor']}"
             self.compute_units = int(self.properties["multiProcessorCount"])
             self.max_local_size = int(self.properties["maxThreadsPerBlock"])
@@ -121,11 +141,11 @@ class Device:
     @property
     def stream(self) -> Any:
         """The stream to which this thread's work goes."""
-        return getattr(self._local, "stream", self.default)
+        return self._thread.stream
 
     @stream.setter
     def stream(self, stream: Any) -> None:
-        self._local.stream = stream
+        self._thread.stream = stream
 
     @property
     def generated(self) -> CudaRuntime:
@@ -152,9 +172,9 @@ class Device:
         """Let the driver's calls of this thread go to this device."""
         if self.trouble:
             self.check_usable()
-        if self.many or not hasattr(self._local, "entered"):
+        if self.many or not self._thread.entered:
             runtime.setDevice(self.index)
-            self._local.entered = True
+            self._thread.entered = True
 
     # ---------------------------------------------------------------------------------------------------- launching
 
@@ -178,14 +198,14 @@ class Device:
     def launch(self, function: int, blocks: int, threads: int, arguments: bytes, what: str) -> None:
         """Enqueue *blocks* of *threads* of a kernel, with its arguments as they lie in memory."""
         self.enter()
-        packed = ctypes.create_string_buffer(arguments, len(arguments))
-        size = ctypes.c_size_t(len(arguments))
-        extra = (ctypes.c_void_p * 5)(_POINTER, ctypes.addressof(packed), _SIZE, ctypes.addressof(size), _END)
+        thread, size = self._thread, len(arguments)
+        if size > _MOST_ARGUMENTS:
+            raise KernelFailure(f"{what}: {size:,} bytes of arguments; a kernel takes {_MOST_ARGUMENTS:,}")
+        ctypes.memmove(thread.place, arguments, size)  # the driver copies them while it is called
+        thread.size.value = size
         self._launched.append(what)
         try:
-            _driver.launchKernel(
-                function, blocks, 1, 1, threads, 1, 1, 0, self.stream.ptr, 0, ctypes.addressof(extra)
-            )  # fmt: skip
+            _driver.launchKernel(function, blocks, 1, 1, threads, 1, 1, 0, thread.stream.ptr, 0, thread.extra)
         except _DRIVERS as error:
             raise self.explained(error, what) from error
 

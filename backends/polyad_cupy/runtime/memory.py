@@ -86,9 +86,12 @@ class Pool:
     def __init__(self, device: Device) -> None:
         self.device = device
         _, self.total = runtime.memGetInfo()
-        self.limit = _limit() or int(self.total)
         self.largest = int(self.total)
         self._pool = MemoryPool()
+        self.limit = int(self.total)
+        said = _limit()
+        if said:
+            self.set_limit(said)
         self._lock = threading.RLock()
         self.given: deque[tuple[int, Any, Any, tuple[Any, ...]]] = deque()
         self.allocated = self.peak_allocated = self.peak_reserved = self.live = self.requests = 0
@@ -104,31 +107,32 @@ class Pool:
                 self._settle()
             if size > self.largest:
                 raise self._full(nbytes, f"the device has {self.total:,} bytes", fix="split the tensor")
-            if self._pool.total_bytes() + size > self.limit:
-                self._make_room(nbytes, size)
             try:
                 with stream:
                     pointer = self._pool.malloc(size)
             except OutOfMemoryError as error:
-                raise self._full(nbytes, str(error)) from error
+                limited = self.limit < self.total
+                raise self._full(nbytes, f"the limit is {self.limit:,} bytes" if limited else str(error)) from error
             size = int(pointer.mem.size)
             self.allocated += size
             self.live += 1
             self.requests += 1
-            self.peak_allocated = max(self.peak_allocated, self.allocated)
-            self.peak_reserved = max(self.peak_reserved, self._pool.total_bytes())
+            if self.allocated > self.peak_allocated:
+                self.peak_allocated = self.allocated
+            reserved = self._pool.total_bytes()
+            if reserved > self.peak_reserved:
+                self.peak_reserved = reserved
         return Block(pointer, size, self, stream)
 
     def temporaries(self) -> Any:
         """A context in which what CuPy allocates in this thread is this pool's."""
         return using_allocator(self._pool.malloc)
 
-    def _make_room(self, nbytes: int, size: int) -> None:
-        if self._pool.total_bytes() - self._pool.free_bytes() + size <= self.limit and self._pool.free_bytes() >= size:
-            return  # what is kept may do; the pool says if it does not
-        self._pool.free_all_blocks()
-        if self._pool.total_bytes() + size > self.limit:
-            raise self._full(nbytes, f"the limit is {self.limit:,} bytes")
+    def set_limit(self, nbytes: int) -> None:
+        """Hold at most *nbytes* from now on."""
+        self.device.enter()
+        self._pool.set_limit(size=nbytes)
+        self.limit = nbytes
 
     def _settle(self) -> None:
         """Give back what was noted, after the work of other streams that use it."""

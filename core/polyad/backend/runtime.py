@@ -24,6 +24,9 @@ Launch = Callable[[Sequence[Any], tuple[bytes, ...]], None]
 """Runs a kernel with known geometry: ``launch(arrays, numbers)``. The arrays are results, then operands, in the order
 of the source's parameters; each number is as many bytes as its parameter has, and a tuple that comes again holds the
 same numbers still. It may return before the kernel has run, if what follows on the device waits for it.
+
+Kernels for GPUs read 16 bytes at once: an array is passed as an address that is a multiple of 16, from which its offset
+counts.
 """
 
 
@@ -59,6 +62,15 @@ class Runtime(ABC):
 
         Where the source has a ``group`` above 1, that many instances share local memory and meet at barriers.
         """
+
+    def launch_over(
+        self, kernel: Any, instances: int, geometry: bytes, arrays: Sequence[Any], numbers: tuple[bytes, ...]
+    ) -> None:
+        """Run *kernel* once, whose *geometry* has the addresses of *arrays*: it has no arguments for them.
+
+        For dialects with ``addresses``. To override where a device must know what memory a launch uses.
+        """
+        self.launcher(kernel, instances, geometry)((), numbers)
 
     @abstractmethod
     def empty(self, dtype: DType, shape: Shape, steps: Strides) -> Any:

@@ -11,6 +11,7 @@
     packs.py            what a GPU reads and writes at once
     teams.py            what of a GPU shares a row
     elementwise.py      kernels with a result at each place: `elementwise`, `elementwise_plan`
+    tables.py           kernels over many arrays
     reduction.py        kernels that make many elements few
     rowwise.py          kernels of several stages over the same rows: `rowwise`, `rowwise_plan`
     row_statements.py   their statements

@@ -84,6 +84,7 @@ class Dialect:
         exchanged: what the neighbour has in the variable {value} whose number among {team} differs by the bit {apart};
             first: what the first of {team} neighbours has. All of a warp are to be there.
         pack: the declaration of ``{name}``, ``{n}`` numbers ``v`` of a ``{type}``, aligned to ``{bytes}``.
+        addresses: whether a number that a kernel is given may be the address of an array.
         unroll: before a loop of known length whose turns are to be written one behind the other.
         suffixes: what is appended to a math function's name by dtype, empty for overloaded functions.
         vector: the type of several lanes, empty where there is none; such types have functions and operators as
@@ -131,6 +132,7 @@ class Dialect:
     first: str = ""
     pack: str = ""
     unroll: str = ""
+    addresses: bool = False
     suffixes: Mapping[DType, str] = field(default_factory=dict)
     vector: str = ""
     packed: str = ""
@@ -281,6 +283,7 @@ CUDA_C = Dialect(
     first="__shfl_sync(0xffffffffu, {value}, 0, {team})",
     pack="typedef struct __align__({bytes}) {{ {type} v[{n}]; }} {name};\n",
     unroll="#pragma unroll",
+    addresses=True,
 )
 
 DIALECTS = {dialect.name: dialect for dialect in (C, OPENCL_C, CUDA_C)}

@@ -385,7 +385,7 @@ def accumulating(writer: Writer, reducer: str, dtype: DType, names: Sequence[str
 
 
 def symmetric(reducer: str, dtype: DType) -> bool:
-    """Whether combining a and b gives the bits of combining b and a: not where zeros have signs, or numbers two parts."""
+    """Whether combining a and b gives the bits of combining b and a: not where zeros have signs, or numbers parts."""
     return dtype.category < FLOATING or (reducer in ("sum", "prod") and not dtype.is_complex)
 
 
@@ -571,8 +571,8 @@ def reduction_plan(
         pack = 1
     else:
         inner = known_inner(reduced, 1, 0, places) if pack > 1 and len(reduced_sizes) == 1 else None
-        near = [(*far, *near) for far, near in zip(kept[:-1], reduced, strict=True)]
-        if inner is not None and not packs_fit(pack, near, offsets):
+        begins = [(*far, *near) for far, near in zip(kept[:-1], reduced, strict=True)]
+        if inner is not None and not packs_fit(pack, begins, offsets):
             inner = None
         pack = 1 if inner is None else pack
     units = wholes * splits

@@ -304,8 +304,8 @@ def rowwise_plan(
             team, group = team_for(device, places, count)
         if team > 1 and pack > 1 and len(reduced_sizes) == 1 and length % pack == 0:
             inner = _dense(reduced, 1, elements, results, False, count * places)
-            near = [(*kept[n], *reduced[n]) for n in walked]
-            if inner is not None and not packs_fit(pack, near, [offsets[n] for n in walked]):
+            begins = [(*kept[n], *reduced[n]) for n in walked]
+            if inner is not None and not packs_fit(pack, begins, [offsets[n] for n in walked]):
                 inner = None
         pack = 1 if inner is None else pack
     if lanes == 1 and device.kind == CPU:

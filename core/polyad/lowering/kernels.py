@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from contextlib import suppress
 from operator import is_
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ from ..dispatch.views import layout_of
 from ..layout import Layout
 from ..tensor import Tensor
 from .numbers import Guards, Read
-from .running import StepsKernel
+from .running import StepsKernel, pointwise_form, pointwise_into_many
 from .tensors import Lowered, NotLowered, lower
 
 if TYPE_CHECKING:
@@ -163,6 +164,54 @@ class LoweredKernel:
     def _options(self, params: Sequence[Any], layouts: Hashable) -> tuple[Any, ...]:
         """What of a call is no number that a form can take as it comes."""
         return (layouts, *[value.__class__ if value.__class__ in _NUMBERS else value for value in params])
+
+    def into_many(self, rows: Sequence[Sequence[Any]], params: Sequence[Any], outs: Sequence[Any]) -> list[int]:
+        """Write the results for as many of *rows* of operands as can be computed by a few launches to their *outs*,
+        and return the numbers of the others.
+        """
+        if (
+            self._build not in (self._pointwise, self._steps)
+            or not self._tensors_first
+            or not self._runtime.dialect.addresses
+        ):
+            return [*range(len(rows))]
+        address = self._runtime.backend.data_ptr
+        targets = [out if isinstance(out, tuple) else (out,) for out in outs]
+        written = [address(out) for given in targets for out in given]
+        read = {address(a) for row, own in zip(rows, targets, strict=True) for a in row if not any(a is o for o in own)}
+        if len({*written}) < len(written) or not read.isdisjoint(written):
+            # In order, since what a row reads another writes.
+            return [*range(len(rows))]
+        groups: dict[tuple[Any, tuple[Any, ...]], list[tuple[int, Any, Any]]] = {}
+        left = []
+        for at, (row, own) in enumerate(zip(rows, targets, strict=True)):
+            args = (*row, *params)
+            layouts = self._layouts(args, own)
+            known = self._variants.get(self._options(params, layouts), ())
+            found = next((variant for variant in known if variant[0].hold(args)), None)
+            if found is None and len(known) < _VARIANTS:
+                with suppress(NotLowered):
+                    found = self.add_variant(args, own)
+            form = None
+            if found is not None:
+                form = pointwise_form(found[2], own, row) if self.any_layout else found[2].form
+            if found is None or form is None:
+                left.append(at)
+                continue
+            numbers = tuple([read(args) for read in found[1]])
+            groups.setdefault((form, numbers), []).append((at, found[2], own))
+        for (form, numbers), members in groups.items():
+            places, kernels, into = zip(*members, strict=True)
+            given = [rows[at] for at in places]
+            if len(members) == 1:
+                done = False
+            elif self.any_layout:
+                done = pointwise_into_many(form, into, given, numbers)
+            else:
+                done = StepsKernel.into_many(kernels, into, given, numbers)
+            if not done:
+                left += places
+        return left
 
     def __call__(self, *args: Any, out: Any = None) -> Any:
         outs = (out,) if self._single and out is not None else out

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ..backend.runtime import Launch, Runtime
-from ..codegen import Expression, Operand, RowValue, Scalar
+from ..codegen import Expression, Operand, RowValue, Scalar, by_memory
 from ..codegen.expression import leaves_of, substituted
-from ..codegen.kernels import PointwiseKernel, ReductionKernel, RowwiseKernel
+from ..codegen.kernels import PointwiseKernel, ReductionKernel, RowwiseKernel, TableKernel
 from ..codegen.kernels.numbers import Packing
 from ..dtypes import DType
 from ..layout import Layout, Shape, broadcast_layout, contiguous_strides, reduced_shape
@@ -41,6 +42,8 @@ class StepsKernel:
         self._runtime = runtime
         self._what = what
         self._slots = operands
+        self._steps = steps
+        self._operands = operands
         self._number = {slot: slot for slot in range(operands)}  # from a slot to its place in a call's list of arrays
         self._works: list[_Work] = []
         self._given: dict[int, Any] = {} if outs is None else _written_straight(steps, outs)
@@ -80,6 +83,70 @@ class StepsKernel:
             if slots[at] is not out:
                 result = slots[at] if seen is None else backend.as_strided(backend.root(slots[at]), dtype, *seen)
                 backend.copy(out, result)
+        return True
+
+    @property
+    def form(self) -> Hashable:
+        """What kernels have in common that `into_many` may run together; None for one that runs alone.
+
+        All that they read and write is dense and of one layout, or a single number.
+        """
+        if not self._runtime.dialect.addresses:
+            return None
+        found: list[Any] = [tuple(sorted(self._given.items())), self._results_form()]
+        for step in self._steps.steps:
+            expressions, used, _ = _numbered(step.expressions, self._steps.reads)
+            arrays = [layout for _, _, layout in step.results] + [read.layout for read in used]
+            if step.reducer is not None or not _side_by_side(step.shape, arrays):
+                return None
+            made = tuple([(slot, dtype) for slot, dtype, _ in step.results])
+            found.append(
+                (expressions, made, tuple([(read.slot, _is_single(step, read)) for read in used]), step.shape == ())
+            )
+        return tuple(found)
+
+    def _results_form(self) -> tuple[int, ...] | None:
+        """The slots of the results; None if one is a view of what was computed."""
+        seen = [seen for _, seen, _ in self._results]
+        return tuple([read.slot for read in self._steps.results]) if not any(seen) else None
+
+    @staticmethod
+    def into_many(
+        kernels: Sequence[StepsKernel],
+        outs: Sequence[Sequence[Any]],
+        arrays: Sequence[Sequence[Any]],
+        numbers: Sequence[Any],
+    ) -> bool:
+        """`into` for each of *kernels*, of one form and with the same *numbers*, by a launch for each step; False, and
+        nothing is done, if an array had better be copied first.
+        """
+        first = kernels[0]
+        runtime, backend, what = first._runtime, first._runtime.backend, first._what
+        if any(kernel._spoils(*given) for kernel, *given in zip(kernels, outs, arrays, strict=True)):
+            return False
+        slots = [dict(enumerate(given)) for given in arrays]
+        for at, step in enumerate(first._steps.steps):
+            expressions, used, packed = _numbered(step.expressions, first._steps.reads)
+            single = tuple([_is_single(step, read) for read in used])
+            kernel: TableKernel = runtime.once(
+                ("table", expressions, single),
+                lambda expressions=expressions, single=single: TableKernel(runtime, what, expressions, single),
+            )
+            rows, counts = [], []
+            for each, known, targets in zip(kernels, slots, outs, strict=True):
+                own = each._steps.steps[at]
+                for slot, dtype, layout in own.results:
+                    place = each._given.get(slot)
+                    known[slot] = (
+                        targets[place] if place is not None else runtime.empty(dtype, layout.shape, layout.strides)
+                    )
+                rows.append([*(known[slot] for slot, _, _ in own.results), *(known[read.slot] for read in used)])
+                counts.append(math.prod(own.shape))
+            kernel(rows, counts, packed(numbers))
+        for each, known, targets in zip(kernels, slots, outs, strict=True):
+            for target, read in zip(targets, each._steps.results, strict=True):
+                if known[read.slot] is not target:
+                    backend.copy(target, known[read.slot])
         return True
 
     def _run(self, arrays: Sequence[Any], numbers: Sequence[Any], outs: Sequence[Any]) -> list[Any]:
@@ -204,6 +271,35 @@ class StepsKernel:
         self._works.append(_Work(made, launch, arrays, in_place, packed))
 
 
+def pointwise_form(kernel: PointwiseKernel, outs: Sequence[Any], arrays: Sequence[Any]) -> Hashable:
+    """`StepsKernel.form` for a kernel that takes any layout."""
+    runtime = kernel.runtime
+    targets, layouts = [runtime.layout(out) for out in outs], [runtime.layout(array) for array in arrays]
+    shape = targets[0].shape
+    if any(layout.shape != shape for layout in targets) or not _side_by_side(shape, [*targets, *layouts]):
+        return None
+    return kernel, tuple([layout.shape == () != shape for layout in layouts])
+
+
+def pointwise_into_many(
+    form: tuple[PointwiseKernel, tuple[bool, ...]],
+    outs: Sequence[Sequence[Any]],
+    arrays: Sequence[Sequence[Any]],
+    numbers: Sequence[Any],
+) -> bool:
+    """`StepsKernel.into_many` for a kernel that takes any layout, of that `pointwise_form`."""
+    kernel, single = form
+    runtime = kernel.runtime
+    if any(kernel.clash(*given) for given in zip(outs, arrays, strict=True)):
+        return False
+    found: TableKernel = runtime.once(
+        ("table", kernel.expressions, single), lambda: TableKernel(runtime, kernel.what, kernel.expressions, single)
+    )
+    counts = [math.prod(runtime.layout(targets[0]).shape) for targets in outs]
+    found([[*targets, *given] for targets, given in zip(outs, arrays, strict=True)], counts, kernel.packed(numbers))
+    return True
+
+
 def _written_straight(steps: Steps, outs: Sequence[Layout]) -> dict[int, int]:
     """The slots for which arrays are given, with the number of the array: results as a step computes them, which no
     other step reads.
@@ -225,6 +321,20 @@ def _laid_out(step: Step, given: dict[int, int], outs: Sequence[Layout]) -> Step
         return step
     results = [(slot, dtype, outs[given[slot]] if slot in given else layout) for slot, dtype, layout in step.results]
     return replace(step, results=tuple(results))
+
+
+def _side_by_side(shape: Shape, layouts: Sequence[Layout]) -> bool:
+    """Whether the arrays of *shape* are dense and in one order, all others single numbers."""
+    whole = [layout.strides for layout in layouts if layout.shape == shape]
+    if any(layout.shape not in (shape, ()) for layout in layouts) or 0 in shape:
+        return False
+    sizes, steps = by_memory(shape, whole)
+    return len(sizes) == 1 and (sizes[0] == 1 or all(step == (1,) for step in steps))
+
+
+def _is_single(step: Step, read: Read) -> bool:
+    """Whether *read* is a number for all of the places of *step*."""
+    return read.layout.shape == () and step.shape != ()
 
 
 def _read_by(groups: Sequence[Step | Rows], reads: Sequence[Read]) -> set[int]:

@@ -61,7 +61,7 @@ def update(
         elif elementwise and members[0][0]._type.backend.chunk and not members[0][0]._type.zero_dim:
             _in_chunks(op, plan, members, params, targets, line)
         else:
-            for row in members:
+            for row in _together(op, plan, members, params, targets, line) if len(members) > 1 else members:
                 _alone(op, plan, row, params, targets, line)
 
 
@@ -127,6 +127,25 @@ def _alone(op: Op, plan: Plan, row: Row, params: tuple[Any, ...], targets: Seque
     arrays = [operand._array for operand in row]
     _compute(op, plan, row, arrays, params, targets)
     _wrote(op, [row[position] for position in targets], line)
+
+
+def _together(
+    op: Op, plan: Plan, rows: Sequence[Row], params: tuple[Any, ...], targets: Sequence[int], line: str
+) -> Sequence[Row]:
+    """Carry out the step for many rows by a few launches, where the device has kernels for that; the rows left over."""
+    into_many = getattr(plan.out_kernel, "into_many", None)
+    if into_many is None:
+        return rows
+    arrays = [[operand._array for operand in row] for row in rows]
+    given = [tuple([row[position] for position in targets]) for row in arrays]
+    try:
+        left = {*into_many(arrays, params, given if op.outputs else [out for (out,) in given])}
+    except Exception as error:
+        raise describe_failure(op, (*rows[0], *params), error) from error
+    for at, row in enumerate(rows):
+        if at not in left:
+            _wrote(op, [row[position] for position in targets], line)
+    return [rows[at] for at in sorted(left)]
 
 
 def _compute(

@@ -90,6 +90,11 @@ def test_arguments_that_do_not_fit_a_kernel_are_refused():
         launcher((1,), 12345, 1)  # no address
 
 
+def test_more_arguments_than_a_kernel_takes_are_refused():
+    with pytest.raises(KernelFailure, match=r"4,104 bytes of arguments"):
+        opened(Device("cuda", 0)).launch(1, 1, 1, bytes(4104), "many")
+
+
 def test_what_does_not_compile_is_told_with_the_compilers_words():
     device = opened(Device("cuda", 0))
     with pytest.raises(CompilerFailure, match="undeclared_name"):

@@ -15,11 +15,14 @@ import pytest
 import polyad
 
 pytest.importorskip("pyopencl", reason="PyOpenCL is not installed: pip install 'polyad[opencl]'")
+import polyad_kernels
 import polyad_opencl
 from polyad.errors import IndexOutOfRange
 from polyad_kernels.kept import kept
 
-SOURCES = sorted(Path(polyad_opencl.__file__).parent.rglob("*.py"))
+SOURCES = sorted(
+    path for package in (polyad_kernels, polyad_opencl) for path in Path(package.__file__).parent.rglob("*.py")
+)
 
 
 def together(count, work):

@@ -4,6 +4,7 @@
     pointwise.py      the kernel of expressions, computed element by element
     reduction.py      the kernel of a reduced expression
     rowwise.py        the kernel of several stages over the same rows
+    tables.py         the kernel of expressions, for many arrays in a single launch
     pointwise_ops.py  primitives that have a formula
     reduction_ops.py  primitives that reduce
     moving.py         copies, casts and fills
@@ -23,8 +24,18 @@ from .pointwise_ops import RuntimeOf, pointwise_ops
 from .reduction import ReductionKernel
 from .reduction_ops import reduction_ops
 from .rowwise import RowwiseKernel
+from .tables import TableKernel
 
-__all__ = ["PointwiseKernel", "ReductionKernel", "RowwiseKernel", "RuntimeOf", "copying", "fill", "generated_kernels"]
+__all__ = [
+    "PointwiseKernel",
+    "ReductionKernel",
+    "RowwiseKernel",
+    "RuntimeOf",
+    "TableKernel",
+    "copying",
+    "fill",
+    "generated_kernels",
+]
 
 
 def generated_kernels(runtime_of: RuntimeOf) -> dict[str, Kernel]:

@@ -76,13 +76,13 @@ class PointwiseKernel:
         if found is None:
             to = [runtime.layout(out) for out in outs]
             found = self._known.keep(key, (self._plan_into(to, [runtime.layout(array) for array in arrays]),))
-        if self._clash(outs, arrays):
+        if self.clash(outs, arrays):
             for out, result in zip(outs, self(arrays, numbers), strict=True):
                 runtime.backend.copy(out, result)
         elif found[0] is not None:
             found[0]((*outs, *arrays), self.packed(numbers) if numbers else ())
 
-    def _clash(self, outs: Sequence[Any], arrays: Sequence[Any]) -> bool:
+    def clash(self, outs: Sequence[Any], arrays: Sequence[Any]) -> bool:
         """Whether writing *outs* element by element could spoil an element that is still to be read."""
         runtime = self.runtime
         for out, dtype in zip(outs, self.dtypes, strict=True):

@@ -108,24 +108,44 @@ class HostRuntime(Runtime):
             ) from error
 
     def launcher(self, kernel: tuple[Module, KernelSource], instances: int, geometry: bytes) -> Launch:
+        def launch(arrays: Sequence[CArray], numbers: tuple[bytes, ...]) -> None:
+            self._launch(kernel, instances, geometry, arrays, numbers, [array.address for array in arrays])
+
+        return launch
+
+    def launch_over(
+        self,
+        kernel: tuple[Module, KernelSource],
+        instances: int,
+        geometry: bytes,
+        arrays: Sequence[CArray],
+        numbers: tuple[bytes, ...],
+    ) -> None:
+        self._launch(kernel, instances, geometry, arrays, numbers, [])
+
+    def _launch(
+        self,
+        kernel: tuple[Module, KernelSource],
+        instances: int,
+        geometry: bytes,
+        arrays: Sequence[CArray],
+        numbers: tuple[bytes, ...],
+        given: Sequence[int],
+    ) -> None:
         module, source = kernel
         block = source.group if source.group > 1 else BLOCK
         grid = -(-instances // block)
+        memories = {array.address: array.memory for array in arrays}
+        before = {address: memory.copy() for address, memory in memories.items()}
+        found: list[list[bytes]] = []
+        for schedule in SCHEDULES:
+            for address, memory in memories.items():
+                memory[...] = before[address]
 
-        def launch(arrays: Sequence[CArray], numbers: tuple[bytes, ...]) -> None:
-            memories = {array.address: array.memory for array in arrays}
-            before = {address: memory.copy() for address, memory in memories.items()}
-            found: list[list[bytes]] = []
-            for schedule in SCHEDULES:
-                for address, memory in memories.items():
-                    memory[...] = before[address]
-                given = [*(array.address for array in arrays), *(bytes(n) for n in numbers), geometry]
-                module.launch(source.name, (grid,), (block,), given, schedule=schedule)
-                found.append([memory.tobytes() for memory in memories.values()])
-            if any(each != found[0] for each in found):
-                raise RuntimeError(f"the order of threads changes what a kernel computes:\n{source.text}")
-
-        return launch
+            module.launch(source.name, (grid,), (block,), [*given, *numbers, geometry], schedule=schedule)
+            found.append([memory.tobytes() for memory in memories.values()])
+        if any(each != found[0] for each in found):
+            raise RuntimeError(f"the order of threads changes what a kernel computes:\n{source.text}")
 
     def empty(self, dtype: DType, shape: Shape, steps: Strides) -> CArray:
         return self._made(dtype, shape, steps)
@@ -152,8 +172,8 @@ class CollectingRuntime(HostRuntime):
             path.write_text(f"// {what}\n{source.text}")
         return None
 
-    def launcher(self, kernel: Any, instances: int, geometry: bytes) -> Launch:
-        return lambda arrays, numbers: None
+    def _launch(self, *args: Any) -> None:
+        """Nothing."""
 
     def empty(self, dtype: DType, shape: Shape, steps: Strides) -> CArray:
         array = super().empty(dtype, shape, steps)

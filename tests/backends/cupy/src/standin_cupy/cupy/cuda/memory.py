@@ -53,6 +53,7 @@ class MemoryPool:
 
     def __init__(self):
         self._free = {}
+        self._limits = {}
         self._all = []
 
     def malloc(self, size):
@@ -65,6 +66,13 @@ class MemoryPool:
                 memory = kept.pop()
                 memory.live = True
             else:
+                most = self._limits.get(device.number, 0)
+                if most and self.total_bytes() + size > most:
+                    self.free_all_blocks()
+                    if self.total_bytes() + size > most:
+                        raise OutOfMemoryError(
+                            f"Out of memory allocating {size:,} bytes (limit set to: {most:,} bytes)."
+                        )
                 try:
                     memory = device.allocate(size)
                 except simulation.Failure as error:
@@ -81,6 +89,9 @@ class MemoryPool:
                         ) from None
                 self._all.append(memory)
             return MemoryPointer(PooledMemory(self, memory, queue), 0)
+
+    def set_limit(self, size=None, fraction=None):
+        self._limits[simulation.current()] = size
 
     def _of_device(self):
         return [memory for memory in self._all if memory.device.number == simulation.current()]
