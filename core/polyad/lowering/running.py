@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 from ..backend.runtime import Launch, Runtime
@@ -130,7 +131,7 @@ class StepsKernel:
             single = tuple([_is_single(step, read) for read in used])
             kernel: TableKernel = runtime.once(
                 ("table", expressions, single),
-                lambda expressions=expressions, single=single: TableKernel(runtime, what, expressions, single),
+                partial(TableKernel, runtime, what, expressions, single),
             )
             rows, counts = [], []
             for each, known, targets in zip(kernels, slots, outs, strict=True):
