@@ -15,6 +15,10 @@ from .utils import standard_uniform
 
 __all__ = ["GeneralizedPareto"]
 
+# Where a correction of the exponential tail stops growing: 0 * infinity is NaN, and beyond, the correction of the
+# largest concentration that counts as 0 would outgrow what it corrects.
+FAR = 1e7
+
 
 class GeneralizedPareto(Distribution):
     """Numbers from *loc* on, of *scale* (above 0), whose tail is the heavier, the larger *concentration* is: with a
@@ -79,7 +83,7 @@ class GeneralizedPareto(Distribution):
         zero, c = self._tail()
         power = 1 / c + 1
         falling = F.where(power == 0, 0.0, power * (c * z).log1p())
-        near = z + self.concentration * (z - z.pow(2) / 2)
+        near = z + self.concentration * (z.clamp(max=FAR) - z.clamp(max=FAR).pow(2) / 2)
         return -self.scale.log() - F.where(zero, near, falling)
 
     def log_survival_function(self, value: Tensor) -> Tensor:
@@ -88,7 +92,7 @@ class GeneralizedPareto(Distribution):
             self._validate_sample(value)
         z = (value - self.loc) / self.scale
         zero, c = self._tail()
-        return -F.where(zero, z - self.concentration * z.pow(2) / 2, (c * z).log1p() / c)
+        return -F.where(zero, z - self.concentration * z.clamp(max=FAR).pow(2) / 2, (c * z).log1p() / c)
 
     def log_cdf(self, value: Tensor) -> Tensor:
         """The logarithm of `cdf`."""
@@ -100,7 +104,7 @@ class GeneralizedPareto(Distribution):
     def icdf(self, value: Tensor) -> Tensor:
         zero, c = self._tail()
         y = -(-value).log1p()
-        near = y + self.concentration * y.pow(2) / 2
+        near = y + self.concentration * y.clamp(max=FAR).pow(2) / 2
         return self.loc + self.scale * F.where(zero, near, (c * y).expm1() / c)
 
     def entropy(self) -> Tensor:

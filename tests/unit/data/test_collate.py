@@ -154,3 +154,10 @@ def test_convert():
 def test_strings_of_numpy_are_strings():
     assert default_collate([numpy.str_("a"), numpy.str_("b")]) == ["a", "b"]
     assert default_collate([{"t": numpy.bytes_(b"a")}])["t"] == [b"a"]
+
+
+@pytest.mark.parametrize("values", [["a", "b"], [b"a"], [None, 1]], ids=["str", "bytes", "object"])
+def test_an_array_without_a_tensor_form_is_left_as_it_is(values):
+    array = numpy.array(values)
+
+    assert default_convert({"names": array, "sizes": numpy.ones(2)})["names"] is array

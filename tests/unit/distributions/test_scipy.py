@@ -117,3 +117,20 @@ def test_slope_of_gamma_samples():
             return np.where(level < 0.5, gamma.ppf(level), gamma.isf(rest))
 
         np.testing.assert_allclose(found.numpy(), (at(shape + h) - at(shape - h)) / (2 * h), rtol=1e-5, atol=1e-300)
+
+
+@pytest.mark.parametrize(("concentration", "upper"), [(0.0, np.inf), (1e-12, np.inf), (0.3, np.inf), (-0.5, 4.0)])
+def test_the_quantile_of_1_is_the_end_of_the_generalized_pareto(concentration, upper):
+    pareto = D.GeneralizedPareto(torch.tensor(0.0, dtype=torch.float64), 2.0, concentration)
+
+    assert pareto.icdf(torch.tensor(1.0, dtype=torch.float64)).item() == upper
+
+
+@pytest.mark.parametrize("far", [1e10, 1e200, np.inf])
+@pytest.mark.parametrize("concentration", [0.0, 1e-12, 9e-9])
+def test_the_far_tail_of_the_generalized_pareto(concentration, far):
+    pareto = D.GeneralizedPareto(torch.tensor(0.0, dtype=torch.float64), 2.0, concentration)
+    value = torch.tensor(far, dtype=torch.float64)
+
+    assert pareto.cdf(value).item() == 1.0
+    assert pareto.log_prob(value).item() < -1e6

@@ -117,6 +117,8 @@ def default_convert(sample: Any) -> Any:
     """
     if isinstance(sample, polyad.Tensor | str | bytes):
         return sample
+    if type(sample).__module__ == "numpy" and sample.dtype.kind in "SUO":
+        return sample  # it has no tensor form, like any other object that is left as it is
     if _is_numpy(sample, "sample"):
         return polyad.as_tensor(sample)
     if dataclasses.is_dataclass(sample) and not isinstance(sample, type):
