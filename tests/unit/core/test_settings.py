@@ -108,9 +108,9 @@ def test_without_a_gpu_cuda_answers_none(monkeypatch) -> None:
     assert polyad.cuda.device_count() == 0
     polyad.cuda.empty_cache()
     for needs_one in (polyad.cuda.current_device, polyad.cuda.synchronize, polyad.cuda.get_device_name):
-        with pytest.raises(RuntimeError, match="no installed backend|needs cupy|no NVIDIA driver"):
+        with pytest.raises(RuntimeError, match=r"no installed backend|needs cupy|no NVIDIA driver"):
             needs_one()
-    with pytest.raises(RuntimeError, match="no installed backend|needs cupy|no NVIDIA driver"):
+    with pytest.raises(RuntimeError, match=r"no installed backend|needs cupy|no NVIDIA driver"):
         polyad.zeros(1).cuda()
 
 
