@@ -34,7 +34,11 @@ class Model(LightningModule):
     def __init__(self):
         super().__init__()
         self.layers = torch.nn.Sequential(
-            torch.nn.Linear(6, 8), torch.nn.BatchNorm1d(8), torch.nn.Dropout(0.3), torch.nn.Tanh(), torch.nn.Linear(8, 1)
+            torch.nn.Linear(6, 8),
+            torch.nn.BatchNorm1d(8),
+            torch.nn.Dropout(0.3),
+            torch.nn.Tanh(),
+            torch.nn.Linear(8, 1),
         )
 
     def training_step(self, batch, batch_idx):
@@ -74,7 +78,8 @@ def run(folder, device, epochs=4):
     torch.manual_seed(0)
     module = Model()
     trainer = Trainer(
-        max_epochs=epochs, accelerator=device, accumulate_grad_batches=2, gradient_clip_val=1.0, enable_progress_bar=False,
+        max_epochs=epochs, accelerator=device, accumulate_grad_batches=2, gradient_clip_val=1.0,
+        enable_progress_bar=False,
         callbacks=ModelCheckpoint(folder, monitor="val_loss", every_n_train_steps=1), val_check_interval=3,
     )  # fmt: skip
     trainer.fit(module, DataLoader(Noisy(), 4, shuffle=True), DataLoader(Noisy(), 10), ckpt_path="last")

@@ -14,4 +14,13 @@ from .files import CSVTracker, read_csv
 from .terminal import TerminalTracker
 from .tracker import GROUP, Tracker, available, open_tracker
 
-__all__ = ["GROUP", "CSVTracker", "TerminalTracker", "Tracker", "available", "learning_curve", "open_tracker", "read_csv"]
+__all__ = [
+    "GROUP",
+    "CSVTracker",
+    "TerminalTracker",
+    "Tracker",
+    "available",
+    "learning_curve",
+    "open_tracker",
+    "read_csv",
+]

@@ -89,7 +89,7 @@ def read_csv(path: Any) -> list[dict[str, Any]]:
     found = []
     for number, row in enumerate(rows):
         try:
-            values = {n: int(v) if n == "step" else float(v) for n, v in row.items() if n is not None and v not in ("", None)}
+            values = {name: int(text) if name == "step" else float(text) for name, text in row.items() if name and text}
         except ValueError:
             if number + 1 < len(rows):
                 raise

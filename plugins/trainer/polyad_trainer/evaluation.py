@@ -33,7 +33,6 @@ def evaluate(trainer: Any, kind: str, limit: Any = None) -> list[Any]:
                 predictions = []
                 waiting = Waiting()
                 total = trainer.limited(loader, limit if limit is not None else trainer.limits[kind])
-                done = 0
                 if total == 0:
                     continue
                 for index, batch in enumerate(waiting.over(loader)):
@@ -46,8 +45,7 @@ def evaluate(trainer: Any, kind: str, limit: Any = None) -> list[Any]:
                     hooks.call(f"on_{kind}_batch_end", trainer, outputs, batch, index, number)
                     if kind == "predict":
                         predictions.append(outputs)
-                    done += 1
-                    if done == total or trainer.interrupted:
+                    if index + 1 == total or trainer.interrupted:
                         break
                 found.append(predictions)
             hooks.call(f"on_{kind}_epoch_end", trainer)

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from contextlib import nullcontext
 from typing import Any
 
 import polyad
-from polyad import Tensor
+from polyad import Tensor, nn
 from polyad.errors import ArgumentError, NonFiniteError
 
 from .evaluation import evaluate
@@ -29,7 +28,7 @@ LINTED_STEPS = 20
 
 def run(trainer: Any, resumed: dict[str, Any] | None) -> None:
     """Train until the epochs or steps are done, somebody asks to stop, or Ctrl-C."""
-    module, hooks = trainer.lightning_module, trainer.hooks
+    hooks = trainer.hooks
     if resumed is None and trainer.num_sanity_val_steps and trainer.val_dataloaders:
         trainer.sanity_checking = True
         hooks.call("on_sanity_check_start", trainer)
@@ -58,7 +57,6 @@ def run(trainer: Any, resumed: dict[str, Any] | None) -> None:
     if trainer.at_epoch_end and (trainer.interrupted or trainer.max_steps_done()):
         trainer.current_epoch += 1
         trainer.batches_done = 0
-    del module
 
 
 def _epoch(trainer: Any, resumed: dict[str, Any] | None) -> None:
@@ -80,9 +78,7 @@ def _epoch(trainer: Any, resumed: dict[str, Any] | None) -> None:
     complete = False
     try:
         for batch in _batches(trainer, waiting, total):
-            if _batch(trainer, batch, trainer.batches_done, waiting) == -1:
-                complete = True
-                break
+            _batch(trainer, batch, trainer.batches_done, waiting)
             if total is not None and trainer.batches_done >= total:
                 complete = True
                 break
@@ -120,8 +116,8 @@ def _batches(trainer: Any, waiting: Waiting, total: int | None) -> Iterator[Any]
         yield batch
 
 
-def _batch(trainer: Any, batch: Any, index: int, waiting: Waiting) -> int:
-    """Learn from a batch; -1 where the module wants no more of this epoch."""
+def _batch(trainer: Any, batch: Any, index: int, waiting: Waiting) -> None:
+    """Learn from a batch, and do what follows from it."""
     module, hooks, steps = trainer.lightning_module, trainer.hooks, trainer.steps
     trainer.validated = False
     batch = module.transfer_batch_to_device(batch, trainer.device, 0)
@@ -157,7 +153,6 @@ def _batch(trainer: Any, batch: Any, index: int, waiting: Waiting) -> int:
         module.train()
     if total is None or trainer.batches_done < total:
         hooks.call("on_safe_point", trainer)
-    return 0
 
 
 def _learn(trainer: Any, batch: Any, index: int, last: bool) -> Any:
@@ -228,19 +223,23 @@ def _check(trainer: Any, loss: Any, batch: Any, index: int, random: Any = None) 
 
 def _origin(trainer: Any, batch: Any, index: int, random: Any) -> dict[str, str]:
     """Which op of which module gave the first NaN or infinity: the step is done again, looking at every result."""
-    if random is not None:
-        polyad.set_rng_state(random)
+    module = trainer.lightning_module
+    if not module.automatic_optimization:
+        return {}  # its step would step optimizers
+    polyad.set_rng_state(random)
     try:
-        with polyad.no_grad() if not trainer.lightning_module.automatic_optimization else nullcontext():
-            with polyad.detect_nonfinite(), trainer.autocast():
-                trainer.lightning_module.training_step(batch, index)
+        with polyad.detect_nonfinite(), trainer.autocast():
+            module.training_step(batch, index)
     except NonFiniteError as first:
         notes = {"first": first.message, **first.lines}
-        if first.module_path or first.module_description:
-            notes["in"] = ".".join(["model", *first.module_path]) + (
-                f" ({first.module_description})" if first.module_description else ""
-            )
-        return notes
+        names = {id(part): name for name, part in module.named_modules()}
+        frame, inner = first.__traceback__, module
+        while frame is not None:  # the innermost module at work
+            own = frame.tb_frame.f_locals.get("self")
+            inner = own if isinstance(own, nn.Module) and id(own) in names else inner
+            frame = frame.tb_next
+        path = ".".join(filter(None, ("model", names[id(inner)])))
+        return {**notes, "in": f"{path} ({first.module_description or type(inner).__name__})"}
     except Exception as error:
         return {"first": f"not found: done again, the step raised {type(error).__name__}"}
     return {}

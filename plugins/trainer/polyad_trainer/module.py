@@ -38,7 +38,7 @@ class _Hyper:
     def save_hyperparameters(
         self, *names: Any, ignore: str | list[str] | tuple[str, ...] = (), logger: bool = True
     ) -> None:
-        """Keep the arguments of the ``__init__`` that calls this in `hparams`, or those named; a dict is kept itself."""
+        """Keep the arguments of the calling ``__init__`` in `hparams`, or those named; of a dict, its items."""
         frame = inspect.currentframe()
         caller = frame.f_back if frame else None
         given: dict[str, Any] = {}

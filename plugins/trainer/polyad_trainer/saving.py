@@ -53,6 +53,12 @@ class ModelCheckpoint(Callback):
         if save_top_k < -1:
             raise ArgumentError(f"ModelCheckpoint: save_top_k is {save_top_k}", fix="pass a count, or -1 for all")
         self.dirpath, self.monitor, self.save_top_k, self.verbose = dirpath, monitor, save_top_k, verbose
+        if filename is not None:
+            warnings.warn(
+                f"ModelCheckpoint: filename={filename!r} changes nothing: files are called step-NUMBER.polyad, "
+                "best.polyad and latest.polyad",
+                stacklevel=2,
+            )
         self.sign = sign_of(mode, "ModelCheckpoint")
         self.every_n_train_steps = every_n_train_steps
         self.every_n_epochs = every_n_epochs or (0 if every_n_train_steps else 1)
@@ -75,7 +81,7 @@ class ModelCheckpoint(Callback):
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         self.best_model_score = state_dict["best_model_score"]
-        self._scores = {step: score for step, score in state_dict["scores"]}
+        self._scores = dict(state_dict["scores"])
 
     def manager(self, trainer: Any) -> CheckpointManager:
         """What writes and reads the files."""

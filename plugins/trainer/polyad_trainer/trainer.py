@@ -618,7 +618,8 @@ def _device(accelerator: str) -> Any:
 
 
 IGNORED: dict[str, tuple[Any, ...]] = {
-    "strategy": ("auto",), "num_nodes": (1,), "enable_model_summary": (True, False), "deterministic": (True, False, None),
+    "strategy": ("auto",), "num_nodes": (1,), "enable_model_summary": (True, False),
+    "deterministic": (True, False, None),
     "benchmark": (True, False, None), "inference_mode": (True, False), "use_distributed_sampler": (True, False),
     "profiler": (None,), "sync_batchnorm": (False,), "reload_dataloaders_every_n_epochs": (0,), "plugins": (None,),
     "barebones": (False,), "min_steps": (None,), "max_time": (None,), "model_registry": (None,),

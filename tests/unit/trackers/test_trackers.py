@@ -63,7 +63,10 @@ def test_curves_of_odd_values(values, curve):
 
 def test_a_picture_is_written_where_matplotlib_is(tmp_path):
     pytest.importorskip("matplotlib")
-    assert learning_curve([{"step": 1, "a": 1.0}, {"step": 2, "b": 2.0}], tmp_path / "c.png", names=["b"]) == "b  ▁  2 -> 2"
+    assert (
+        learning_curve([{"step": 1, "a": 1.0}, {"step": 2, "b": 2.0}], tmp_path / "c.png", names=["b"])
+        == "b  ▁  2 -> 2"
+    )
     assert (tmp_path / "c.png").read_bytes()[:4] == b"\x89PNG"
 
 
