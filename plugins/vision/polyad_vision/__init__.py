@@ -1,8 +1,9 @@
 """Vision: shown as ``polyad.vision``, with torchvision's names.
 
 models        networks with torchvision's state-dict keys
+transforms    of tensors and of Pillow's pictures
 """
 
-from . import models
+from . import models, transforms
 
-__all__ = ["models"]
+__all__ = ["models", "transforms"]
