@@ -37,7 +37,9 @@ def decode_image(input: Tensor, mode: str = "UNCHANGED") -> Tensor:
         with pillow("decode_image").Image.open(io.BytesIO(input.cpu().numpy().tobytes())) as picture:
             return pil_to_tensor(picture.convert(wanted) if wanted else picture)
     except (OSError, SyntaxError, ValueError) as error:
-        raise SerializationError(f"decode_image: it cannot be read as a picture: {error}", fix="use another copy") from error
+        raise SerializationError(
+            f"decode_image: it cannot be read as a picture: {error}", fix="use another copy"
+        ) from error
 
 
 def read_image(path: str | os.PathLike[str], mode: str = "UNCHANGED") -> Tensor:

@@ -51,7 +51,9 @@ def make_grid(
     if tensor.dim() == 3:
         tensor = tensor[None]
     if tensor.dim() != 4:
-        raise ArgumentError(f"make_grid: tensor has shape {tuple(tensor.shape)}", fix="pass (n, channels, height, width)")
+        raise ArgumentError(
+            f"make_grid: tensor has shape {tuple(tensor.shape)}", fix="pass (n, channels, height, width)"
+        )
     if tensor.shape[1] == 1:
         tensor = tensor.expand(-1, 3, -1, -1)
     if normalize:
@@ -69,7 +71,10 @@ def make_grid(
     down = math.ceil(count / across)
     height, width = rows + padding, columns + padding
     grid = polyad.full(
-        (channels, height * down + padding, width * across + padding), pad_value, dtype=tensor.dtype, device=tensor.device
+        (channels, height * down + padding, width * across + padding),
+        pad_value,
+        dtype=tensor.dtype,
+        device=tensor.device,
     )
     for number in range(count):
         top, left = number // across * height + padding, number % across * width + padding

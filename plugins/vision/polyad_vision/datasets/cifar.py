@@ -32,7 +32,11 @@ class _Data(pickle.Unpickler):
     """Reads what the published files hold: dicts, lists, numbers, text, and arrays of bytes."""
 
     def find_class(self, module: str, name: str) -> Any:
-        made = {("numpy.core.multiarray", "_reconstruct"): _array, ("numpy", "ndarray"): _Array, ("numpy", "dtype"): _dtype}
+        made = {
+            ("numpy.core.multiarray", "_reconstruct"): _array,
+            ("numpy", "ndarray"): _Array,
+            ("numpy", "dtype"): _dtype,
+        }
         made["numpy._core.multiarray", "_reconstruct"] = _array
         if name == "encode" and module == "_codecs":
             return _encoded
@@ -161,7 +165,9 @@ class CIFAR10(Pictures):
         if pixels is None or pixels.ndim != 2 or pixels.shape[1] != PIXELS or not isinstance(labels, list):
             raise self._wrong(path, f"holds no 'data' of bytes (n, {PIXELS}) and no list {self.key!r}")
         if len(labels) != len(pixels) or not all(type(label) is int for label in labels):
-            raise self._wrong(path, f"holds {len(pixels)} pictures and {len(labels)} labels, or labels that are no numbers")
+            raise self._wrong(
+                path, f"holds {len(pixels)} pictures and {len(labels)} labels, or labels that are no numbers"
+            )
         return self._checked(path, pixels, np.array(labels, np.int64))
 
     def _names(self, folder: Path) -> list[str]:

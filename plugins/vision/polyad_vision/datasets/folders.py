@@ -61,7 +61,9 @@ class DatasetFolder(Dataset[tuple[Any, Any]]):
             if takes(path)
         ]
         if not self.samples:
-            raise NoFiles(f"DatasetFolder: no folder of a class in {folder} has a file to take", fix="look at extensions")
+            raise NoFiles(
+                f"DatasetFolder: no folder of a class in {folder} has a file to take", fix="look at extensions"
+            )
         self.targets = [number for _, number in self.samples]
 
     def __getitem__(self, index: Any) -> tuple[Any, Any]:

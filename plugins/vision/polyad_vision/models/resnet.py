@@ -171,9 +171,7 @@ class ResNet(nn.Module):
         shared = (self.groups, self.base_width)
         made = [block(self.inplanes, planes, stride, downsample, *shared, before, self._norm_layer)]
         self.inplanes = outputs
-        made += [
-            block(outputs, planes, 1, None, *shared, self.dilation, self._norm_layer) for _ in range(1, blocks)
-        ]
+        made += [block(outputs, planes, 1, None, *shared, self.dilation, self._norm_layer) for _ in range(1, blocks)]
         return nn.Sequential(*made)
 
     def forward(self, x: Tensor) -> Tensor:

@@ -394,7 +394,8 @@ class GaussianBlur(nn.Module):
         ends = (sigma, sigma) if isinstance(sigma, int | float) else tuple(sigma)
         if any(size < 1 or size % 2 == 0 for size in self.kernel_size) or not 0 < ends[0] <= ends[-1]:
             raise ArgumentError(
-                f"GaussianBlur: kernel_size {kernel_size!r}, sigma {sigma!r}", fix="pass odd sizes and (least, most) > 0"
+                f"GaussianBlur: kernel_size {kernel_size!r}, sigma {sigma!r}",
+                fix="pass odd sizes and (least, most) > 0",
             )
         self.sigma = (float(ends[0]), float(ends[-1]))
 

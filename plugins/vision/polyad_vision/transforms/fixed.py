@@ -229,7 +229,9 @@ class RandomChoice:
 
     def __init__(self, transforms: Sequence[Callable[[Any], Any]], p: Sequence[float] | None = None) -> None:
         if p is not None and len(p) != len(transforms):
-            raise ArgumentError(f"RandomChoice: {len(p)} values in p for {len(transforms)} transforms", fix="pass as many")
+            raise ArgumentError(
+                f"RandomChoice: {len(p)} values in p for {len(transforms)} transforms", fix="pass as many"
+            )
         self.transforms, self.p = transforms, p
 
     def __call__(self, img: Any) -> Any:

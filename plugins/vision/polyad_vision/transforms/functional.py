@@ -13,7 +13,7 @@ import numpy as np
 
 import polyad
 from polyad import Tensor
-from polyad.errors import ArgumentError, ArgumentTypeError, DTypeError
+from polyad.errors import ArgumentError, ArgumentTypeError
 
 from . import on_tensors
 from .inputs import PILLOW_FILTERS, InterpolationMode, is_picture, needs, pillow, size_of
@@ -176,7 +176,8 @@ def normalize(tensor: Tensor, mean: Sequence[float], std: Sequence[float], inpla
     if not isinstance(tensor, Tensor) or not tensor.is_floating_point():
         what = str(tensor.dtype) if isinstance(tensor, Tensor) else f"of type {type(tensor).__name__}"
         raise ArgumentTypeError(
-            f"normalize: tensor is {what}", fix="pass a floating-point tensor: to_tensor or convert_image_dtype gives it"
+            f"normalize: tensor is {what}",
+            fix="pass a floating-point tensor: to_tensor or convert_image_dtype gives it",
         )
     if tensor.dim() < 3:
         raise ArgumentError(
@@ -439,6 +440,8 @@ def rotate(
         filter_ = PILLOW_FILTERS[_mode(interpolation)]
         return img.rotate(angle, filter_, expand, center, fillcolor=_pillow_fill(fill, img))
     height, width = img.shape[-2:]
+    if angle % 90 == 0 and center is None and (expand or angle % 180 == 0 or height == width):
+        return img.rot90(int(angle // 90), (-2, -1))  # exactly, as Pillow does: pixels lie on pixels
     middle = (0.0, 0.0) if center is None else (center[0] - width * 0.5, center[1] - height * 0.5)
     matrix = _inverse_matrix(middle, -angle, (0.0, 0.0), 1.0, (0.0, 0.0))
     size = _turned_size(matrix, height, width) if expand else (height, width)
@@ -631,7 +634,7 @@ def posterize(img: Image, bits: int) -> Image:
     if needs("posterize", img):
         return pillow("posterize").ImageOps.posterize(img, bits)
     if img.dtype != polyad.uint8:
-        raise DTypeError(f"posterize: img is {img.dtype}", fix="pass a uint8 tensor")
+        raise ArgumentTypeError(f"posterize: img is {img.dtype}", fix="pass a uint8 tensor")
     return img & (256 - 2 ** (8 - bits))
 
 

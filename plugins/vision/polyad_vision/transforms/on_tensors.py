@@ -8,13 +8,17 @@ from typing import Any
 import polyad
 import polyad.nn.functional as F
 from polyad import Tensor
-from polyad.errors import ArgumentError, DTypeError
+from polyad.errors import ArgumentError, ArgumentTypeError, PolyadError
 
 from .inputs import InterpolationMode
 
 LARGEST = {
     polyad.uint8: 255, polyad.int8: 127, polyad.int16: 32767, polyad.int32: 2147483647, polyad.int64: 2**63 - 1,
 }  # fmt: skip
+
+
+class ConversionError(PolyadError, RuntimeError):
+    """A dtype with fewer digits than the one that is wanted."""
 
 
 def largest(dtype: polyad.dtype) -> float:
@@ -63,7 +67,9 @@ def pad(img: Tensor, padding: Sequence[int], fill: Any, mode: str) -> Tensor:
             if len(fill) == 1:
                 fill = fill[0]
             else:
-                parts = [F.pad(img[..., n : n + 1, :, :], [left, right, top, bottom], value=v) for n, v in enumerate(fill)]
+                parts = [
+                    F.pad(img[..., n : n + 1, :, :], [left, right, top, bottom], value=v) for n, v in enumerate(fill)
+                ]
                 return polyad.cat(parts, -3)
         return F.pad(img, [left, right, top, bottom], value=fill)
     rows, columns = (_places(n, *ends, mode, img) for n, ends in zip(img.shape[-2:], ((top, bottom), (left, right))))
@@ -112,7 +118,7 @@ def convert_dtype(img: Tensor, dtype: polyad.dtype) -> Tensor:
         if (img.dtype == polyad.float32 and dtype in (polyad.int32, polyad.int64)) or (
             img.dtype == polyad.float64 and dtype == polyad.int64
         ):
-            raise DTypeError(
+            raise ConversionError(
                 f"convert_image_dtype: {img.dtype} has too few digits for {dtype}", fix="convert to polyad.uint8"
             )
         # The intervals of all whole numbers are alike, and 1.0 is the largest of them.
@@ -166,7 +172,8 @@ def sample(img: Tensor, matrix: Sequence[float], size: Sequence[int], mode: Inte
     """A picture of *size* whose pixel at (x, y) from its middle is that of *img* at matrix (x, y, 1) from its middle."""
     if mode not in (InterpolationMode.NEAREST, InterpolationMode.BILINEAR):
         raise ArgumentError(
-            f"rotate, affine: tensors are not interpolated by {mode}", fix="use NEAREST or BILINEAR, or Pillow's pictures"
+            f"rotate, affine: tensors are not interpolated by {mode}",
+            fix="use NEAREST or BILINEAR, or Pillow's pictures",
         )
     x = computing(img)
     height, width = size
@@ -179,7 +186,9 @@ def sample(img: Tensor, matrix: Sequence[float], size: Sequence[int], mode: Inte
     if fill is None:
         return stored(F.grid_sample(x, grid, mode.value, "zeros", align_corners=False), img)
     shape = (1, -1, 1, 1)
-    colour = polyad.tensor(fill if isinstance(fill, Sequence) else [fill], dtype=x.dtype, device=x.device).reshape(shape)
+    colour = polyad.tensor(fill if isinstance(fill, Sequence) else [fill], dtype=x.dtype, device=x.device).reshape(
+        shape
+    )
     y = F.grid_sample(polyad.cat([x, polyad.ones_like(x[:, :1])], 1), grid, mode.value, "zeros", align_corners=False)
     y, inside = y[:, :-1], y[:, -1:]
     if mode is InterpolationMode.NEAREST:
@@ -216,7 +225,7 @@ def autocontrast(img: Tensor) -> Tensor:
 def equalize(img: Tensor) -> Tensor:
     """See `functional.equalize`."""
     if img.dtype != polyad.uint8:
-        raise DTypeError(f"equalize: img is {img.dtype}", fix="pass a uint8 tensor")
+        raise ArgumentTypeError(f"equalize: img is {img.dtype}", fix="pass a uint8 tensor")
     planes = [_equalized(plane) for plane in img.reshape(-1, *img.shape[-2:])]
     return polyad.stack(planes).reshape(img.shape)
 
