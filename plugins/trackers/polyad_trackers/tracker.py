@@ -84,7 +84,7 @@ def open_tracker(name: str, *arguments: Any, **options: Any) -> Tracker:
         )
     try:
         make = own[name] if name in own else points[name].load()
-        return make(*arguments, **options)  # type: ignore[no-any-return]
+        return make(*arguments, **options)
     except Exception as error:
         warnings.warn(
             f"the tracker {name!r} cannot be used, nothing is written to it: {type(error).__name__}: {error}",

@@ -185,6 +185,10 @@ class EarlyStopping(Callback):
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         self.__dict__.update(state_dict)
 
+    def on_train_start(self, trainer: Any, pl_module: Any) -> None:
+        if self.wait_count >= self.patience:
+            trainer.should_stop = True  # resumed when it had stopped
+
     def on_validation_end(self, trainer: Any, pl_module: Any) -> None:
         if not trainer.sanity_checking and not self._late(trainer):
             self._check(trainer)

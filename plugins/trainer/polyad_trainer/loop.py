@@ -57,6 +57,7 @@ def run(trainer: Any, resumed: dict[str, Any] | None) -> None:
     if trainer.at_epoch_end and (trainer.interrupted or trainer.max_steps_done()):
         trainer.current_epoch += 1
         trainer.batches_done = 0
+        trainer.at_epoch_end = False
 
 
 def _epoch(trainer: Any, resumed: dict[str, Any] | None) -> None:

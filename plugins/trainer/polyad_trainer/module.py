@@ -33,7 +33,7 @@ class _Hyper:
     @property
     def hparams(self) -> HyperParameters:
         """The arguments that `save_hyperparameters` kept."""
-        return self.__dict__.setdefault("_hparams", HyperParameters())  # type: ignore[no-any-return]
+        return self.__dict__.setdefault("_hparams", HyperParameters())
 
     def save_hyperparameters(
         self, *names: Any, ignore: str | list[str] | tuple[str, ...] = (), logger: bool = True
@@ -195,7 +195,7 @@ class LightningModule(_Hyper, nn.Module):
     def toggle_optimizer(self, optimizer: Any) -> None:
         """Let only this optimizer's parameters have gradients, until `untoggle_optimizer`."""
         own = {id(p) for group in optimizer.param_groups for p in group["params"]}
-        before = {}
+        before: dict[int, tuple[Any, bool]] = {}
         for other in self.trainer.optimizers:
             for group in other.param_groups:
                 for parameter in group["params"]:

@@ -87,11 +87,14 @@ class Bar:
             self._bar.stop()
             self._bar = None
 
-    def line(self, title: str, values: dict[str, float], waiting: Waiting) -> None:
+    def line(self, title: str, values: dict[str, float], waiting: Waiting | None = None) -> None:
         """What an epoch came to."""
         if self.enabled:
-            seconds = time.perf_counter() - waiting.begun
-            self.print(f"{title}  {_text(values)}  ({seconds:.1f} s, {waiting.share:.0%} waiting for data)")
+            text = f"{title}  {_text(values)}"
+            if waiting is not None:
+                seconds = time.perf_counter() - waiting.begun
+                text += f"  ({seconds:.1f} s, {waiting.share:.0%} waiting for data)"
+            self.print(text)
 
     def print(self, *values: Any, **options: Any) -> None:
         """Print, above the bar."""

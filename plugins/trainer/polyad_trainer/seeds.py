@@ -40,12 +40,12 @@ def generators_of(loaders: Iterable[Any]) -> list[Any]:
 
 def random_state(loaders: Iterable[Any] = ()) -> dict[str, Any]:
     """Where every generator stands, as data that can be saved."""
-    name, keys, *rest = numpy.random.get_state()
+    name, keys, *rest = numpy.random.get_state(legacy=True)
     version, numbers, gauss = random.getstate()
     state = {
         "default": polyad.get_rng_state(),
         "python": [version, list(numbers), gauss],
-        "numpy": [name, keys.tolist(), *rest],  # type: ignore[union-attr]
+        "numpy": [name, numpy.asarray(keys).tolist(), *rest],
         "loaders": [generator.get_state() for generator in generators_of(loaders)],
     }
     return state

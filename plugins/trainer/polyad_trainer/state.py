@@ -108,7 +108,7 @@ def checked(found: Any, path: Any) -> dict[str, Any]:
     for name, type_ in _NEEDED.items():
         if not isinstance(found.get(name), type_):
             raise _unfit(path, f"is a checkpoint without {name}")
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def restore(trainer: Any, found: dict[str, Any], path: Any) -> None:

@@ -331,7 +331,7 @@ class Trainer:
             self._finish(kind, "success")
         if verbose:
             for entry in values:
-                self.bar.line(kind, entry, _NoTime())
+                self.bar.line(kind, entry)
         return values
 
     # ------------------------------------------------------------------------------------------------------ what it has
@@ -587,16 +587,6 @@ class Trainer:
 
             return [CSVTracker(self.default_root_dir)]
         return list(logger) if isinstance(logger, list | tuple) else [logger]
-
-
-class _NoTime:
-    """A pass whose time nobody measures."""
-
-    def __init__(self) -> None:
-        import time
-
-        self.begun = time.perf_counter()
-        self.share = 0.0
 
 
 def _size(batch: Any) -> int:

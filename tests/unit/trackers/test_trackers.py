@@ -91,7 +91,8 @@ def test_another_package_brings_a_tracker(tmp_path, monkeypatch):
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: kept\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text("[polyad.trackers]\nkept = kept_tracker:Kept\naway = kept_tracker:Away\n")
     (tmp_path / "kept_tracker.py").write_text(
-        "class Kept(list):\n    pass\nclass Away:\n    def __init__(self):\n        raise ConnectionError('no server')\n"
+        "class Kept(list):\n    pass\n"
+        "class Away:\n    def __init__(self):\n        raise ConnectionError('no server')\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
     assert type(open_tracker("kept")).__name__ == "Kept"

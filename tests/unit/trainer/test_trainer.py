@@ -213,6 +213,30 @@ def test_it_stops_early_and_says_what_is_not_logged():
         quiet(max_epochs=2, callbacks=EarlyStopping("no_such")).fit(Line(), data(), data())
 
 
+def test_a_run_that_stopped_early_has_nothing_to_go_on_with(tmp_path):
+    def run(patience):
+        stopping = EarlyStopping("val_loss", min_delta=10.0, patience=patience)
+        trainer = quiet(max_epochs=50, callbacks=[stopping, ModelCheckpoint(tmp_path)])
+        trainer.fit(Line(), data(), data(), ckpt_path="last")
+        return trainer.current_epoch
+
+    assert [run(2), run(2), run(4)] == [3, 3, 5]
+
+
+def test_max_steps_end_a_run_which_goes_on_exactly(tmp_path):
+    def run(steps, folder):
+        torch.manual_seed(0)
+        module, trainer = Line(), quiet(max_steps=steps, callbacks=ModelCheckpoint(tmp_path / folder))
+        trainer.fit(module, DataLoader(TensorDataset(X, Y), batch_size=4, shuffle=True), ckpt_path="last")
+        trainer.save_checkpoint(tmp_path / folder / "end.polyad")
+        return module, trainer.global_step, trainer.current_epoch
+
+    run(6, "parts")
+    (module, *counts), (whole, *others) = run(9, "parts"), run(9, "whole")
+    assert counts == others == [9, 3]
+    assert same(module, whole)
+
+
 def test_a_dry_run_does_a_batch_of_everything_and_writes_nothing(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     trainer = Trainer(fast_dev_run=True, logger=True, callbacks=ModelCheckpoint("there"))
