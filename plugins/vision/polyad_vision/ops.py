@@ -36,8 +36,8 @@ def box_iou(boxes1: Tensor, boxes2: Tensor) -> Tensor:
 
 
 def box_convert(boxes: Tensor, in_fmt: str, out_fmt: str) -> Tensor:
-    """Boxes (..., 4) in another form: "xyxy" are two corners, "xywh" a corner and the sides, "cxcywh" the middle and the
-    sides.
+    """Boxes (..., 4) in another form: "xyxy" are two corners, "xywh" a corner and the sides, "cxcywh" the middle and
+    the sides.
 
     >>> import polyad as torch
     >>> from polyad.vision.ops import box_convert

@@ -88,7 +88,7 @@ def test_a_model_of_a_folder(tmp_path) -> None:
     assert polyad.equal(made.weight, model.weight)
     given = polyad.nn.Linear(3, 2)
     assert hub.from_pretrained(given, tmp_path, rename=rename) is given
-    with pytest.raises(RuntimeError, match="net.weight"):
+    with pytest.raises(RuntimeError, match=r"net\.weight"):
         hub.from_pretrained(polyad.nn.Linear(3, 2), tmp_path)
 
 

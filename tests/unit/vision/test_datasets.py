@@ -122,9 +122,7 @@ def test_grids_and_files(tmp_path):
     io.write_png(read, tmp_path / "again.png")
     assert polyad.equal(io.read_image(tmp_path / "again.png", "RGB"), read)
     black = polyad.zeros(3, 9, 9, dtype=polyad.uint8)
-    boxed = utils.draw_bounding_boxes(
-        polyad.zeros(3, 9, 9, dtype=polyad.uint8), polyad.tensor([[1, 2, 6, 7]]), colors="red"
-    )
+    boxed = utils.draw_bounding_boxes(black, polyad.tensor([[1, 2, 6, 7]]), colors="red")
     assert boxed[0].sum().item() == 255 * 20
     assert boxed[1:].sum().item() == 0
     with pytest.raises(RuntimeError, match="cannot be read as a picture"):

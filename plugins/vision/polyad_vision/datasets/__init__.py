@@ -1,4 +1,5 @@
-"""Datasets with torchvision's arguments; a sample is (picture, label), the picture Pillow's until a transform changes it.
+"""Datasets with torchvision's arguments; a sample is (picture, label), the picture Pillow's unless
+a transform changes it.
 
 mnist.py    MNIST and FashionMNIST, whose files `polyad.datasets` reads
 cifar.py    CIFAR-10 and CIFAR-100, the binary version and Python's

@@ -130,7 +130,7 @@ class CIFAR10(Pictures):
                 if path.is_file():
                     return path
         raise FilesMissing(
-            f"{type(self).__name__}: {root} has no file {name} or {name}.bin, nor has {' or '.join(self.folders)} in it",
+            f"{type(self).__name__}: {root} has no file {name} or {name}.bin, nor a folder {' or '.join(self.folders)}",
             fix=f"fetch {self.url} and unpack it in {root}",
         )
 
@@ -165,9 +165,7 @@ class CIFAR10(Pictures):
         if pixels is None or pixels.ndim != 2 or pixels.shape[1] != PIXELS or not isinstance(labels, list):
             raise self._wrong(path, f"holds no 'data' of bytes (n, {PIXELS}) and no list {self.key!r}")
         if len(labels) != len(pixels) or not all(type(label) is int for label in labels):
-            raise self._wrong(
-                path, f"holds {len(pixels)} pictures and {len(labels)} labels, or labels that are no numbers"
-            )
+            raise self._wrong(path, f"holds {len(pixels)} pictures and {len(labels)} labels, or no numbers as labels")
         return self._checked(path, pixels, np.array(labels, np.int64))
 
     def _names(self, folder: Path) -> list[str]:

@@ -1,7 +1,7 @@
 """ResNet, ResNeXt and Wide ResNet.
 
-Sources: https://arxiv.org/abs/1512.03385, https://arxiv.org/abs/1611.05431, https://arxiv.org/abs/1605.07146. The stride
-of a bottleneck is in its 3 x 3 convolution, as in the published weights.
+Sources: https://arxiv.org/abs/1512.03385, https://arxiv.org/abs/1611.05431, https://arxiv.org/abs/1605.07146.
+The stride of a bottleneck is in its 3 x 3 convolution, as in the published weights.
 """
 
 from __future__ import annotations

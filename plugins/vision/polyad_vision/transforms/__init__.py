@@ -12,10 +12,9 @@ seed, the epoch and the sample's index, and on nothing else.
 To add a transform, add the function to functional.py, and a class to fixed.py or chance.py.
 """
 
-from . import functional
+from . import chance, fixed, functional
 from .chance import *  # noqa: F403  # each module says in __all__ what is public
 from .fixed import *  # noqa: F403
 from .functional import InterpolationMode
-from . import chance, fixed
 
 __all__ = ["InterpolationMode", "functional", *chance.__all__, *fixed.__all__]

@@ -1,4 +1,6 @@
-"""Transforms as functions, of tensors (..., channels, height, width) and of Pillow's pictures, with torchvision's names.
+"""Transforms as functions, of tensors (..., channels, height, width) and of Pillow's pictures.
+
+Names and arguments are torchvision's.
 
 Tensors of whole numbers are from 0 to the largest of their dtype, tensors of floating-point numbers from 0 to 1.
 """

@@ -169,7 +169,7 @@ def _rgb(hue: Tensor, saturation: Tensor, value: Tensor) -> Tensor:
 
 
 def sample(img: Tensor, matrix: Sequence[float], size: Sequence[int], mode: InterpolationMode, fill: Any) -> Tensor:
-    """A picture of *size* whose pixel at (x, y) from its middle is that of *img* at matrix (x, y, 1) from its middle."""
+    """A picture of *size* whose pixel at (x, y) is that of *img* at matrix (x, y, 1), both from their middles."""
     if mode not in (InterpolationMode.NEAREST, InterpolationMode.BILINEAR):
         raise ArgumentError(
             f"rotate, affine: tensors are not interpolated by {mode}",
