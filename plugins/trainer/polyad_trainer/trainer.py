@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import warnings
 from contextlib import AbstractContextManager, nullcontext
@@ -13,7 +14,7 @@ from polyad import Tensor
 from polyad.errors import ArgumentError
 
 from . import loop, state
-from .callbacks import Hooks
+from .callbacks import EarlyStopping, Hooks
 from .evaluation import evaluate
 from .interrupts import Interrupts
 from .module import LightningDataModule, LightningModule
@@ -364,8 +365,6 @@ class Trainer:
     @property
     def early_stopping_callback(self) -> Any:
         """The first `EarlyStopping`, or None."""
-        from .callbacks import EarlyStopping
-
         return next((callback for callback in self.callbacks if isinstance(callback, EarlyStopping)), None)
 
     @property
@@ -583,9 +582,8 @@ class Trainer:
         if logger is None or logger is False:
             return []
         if logger is True:
-            from polyad.trackers import CSVTracker
-
-            return [CSVTracker(self.default_root_dir)]
+            trackers = importlib.import_module("polyad.trackers")  # a module that a plug-in shows
+            return [trackers.CSVTracker(self.default_root_dir)]
         return list(logger) if isinstance(logger, list | tuple) else [logger]
 
 
