@@ -24,8 +24,13 @@ def test_keys_and_shapes_are_torchvisions(name):
     assert [(key, list(value.shape)) for key, value in model.state_dict().items()] == list(STATES[name].items())
 
 
-@pytest.mark.parametrize("name", STATES)
-def test_every_model_computes_scores(name):
+# Others differ from these in numbers of blocks and channels only.
+@pytest.mark.parametrize(
+    "name",
+    ["resnet18", "resnext50_32x4d", "vgg11", "vgg13_bn", "mobilenet_v2", "mobilenet_v3_large", "efficientnet_b1",
+     "efficientnet_v2_s", "vit_b_16"],
+)  # fmt: skip
+def test_models_compute_scores(name):
     size = 224 if name.startswith("vit") else 64
     with polyad.device("meta"):
         model = models.get_model(name, num_classes=7)
