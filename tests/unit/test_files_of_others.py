@@ -6,7 +6,7 @@ import pickle
 import struct
 import tracemalloc
 import zipfile
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from pathlib import Path
 
 import numpy as np
@@ -223,6 +223,23 @@ def test_values_that_are_shared_again_and_again_take_no_time(data, message):
     """To write such a value, to hash it or to go through it would take years."""
     with pytest.raises(RuntimeError, match=message):
         polyad.load(io.BytesIO(data))
+
+
+@pytest.mark.parametrize("made", [b"bytearray", b"set", b"frozenset"])
+def test_copies_of_one_large_value_are_counted(made):
+    value = pickle.dumps(bytes(100_000) if made == b"bytearray" else [str(n) for n in range(10_000)], 4)[:-1]
+    text = b"\x80\x04(" + value[2:] + b"r\0\1\0\0cbuiltins\n" + made + b"\nr\1\1\0\0"
+    text += b"j\1\1\0\0j\0\1\0\0\x85R" * 2000 + b"l."
+    with pytest.raises(RuntimeError, match="more than ten times its size"):
+        polyad.load(io.BytesIO(archive(text)))
+
+
+def test_counters_as_multi_step_schedules_of_pytorch_have_them():
+    found = polyad.load(io.BytesIO(archive(pickle.dumps({"milestones": Counter([2, 4, 4])}, 2))))
+    assert found == {"milestones": Counter({2: 1, 4: 2})}
+    assert type(found["milestones"]) is Counter
+    with pytest.raises(RuntimeError, match="something else than counts"):
+        polyad.load(io.BytesIO(archive(pickle.dumps(Counter({2: "a"}), 2))))
 
 
 def test_keys_that_are_tuples_of_few():

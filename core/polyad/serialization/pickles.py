@@ -33,6 +33,19 @@ class PickleError(Exception):
     """What is wrong with a pickle, in words."""
 
 
+_COPIED: dict[type[Any], int] = {
+    str: 1,
+    bytes: 1,
+    bytearray: 1,
+    list: 100,
+    tuple: 100,
+    dict: 100,
+    set: 100,
+    frozenset: 100,
+}
+"""Bytes that a copy takes for each item."""
+
+
 class _Mark:
     pass
 
@@ -179,7 +192,8 @@ class _Machine:
     def call(self, function: Any, arguments: Any) -> None:
         if function not in self.builders or type(arguments) is not tuple:
             raise PickleError("it calls what is no function")
-        self.take(200)
+        # What is built may be a copy: of one large value there could be thousands.
+        self.take(200 + sum(len(value) * _COPIED[type(value)] for value in arguments if type(value) in _COPIED))
         self.push(function(*arguments))
 
     def build(self) -> None:

@@ -14,7 +14,7 @@ A file is gone through twice: first everything is checked, then tensors are put 
 from __future__ import annotations
 
 import math
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable
 from typing import Any
 
@@ -303,6 +303,12 @@ def _bytearray(value: Any = b"") -> bytearray:
     return bytearray(_bytes(value))
 
 
+def _counter(items: Any) -> Counter[Any]:
+    if type(items) is not dict or any(type(count) is not int for count in items.values()):
+        raise PickleError("it has a counter of something else than counts")
+    return Counter(items)
+
+
 def _complex(real: Any, imaginary: Any) -> complex:
     return complex(real, imaginary)
 
@@ -331,6 +337,7 @@ def _names(loading: _Loading) -> dict[str, Any]:
         "torch.device": _device,
         "torch.storage.UntypedStorage": _StorageType(None),
         "collections.OrderedDict": _empty(OrderedDict),
+        "collections.Counter": _counter,
         "_codecs.encode": _text_of,
         **{f"torch.{name}": _StorageType(dtype) for name, dtype in STORAGES.items()},
         **{f"torch.{name}": dtype for name, dtype in DTYPES.items()},

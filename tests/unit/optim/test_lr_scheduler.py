@@ -1,8 +1,10 @@
 """Schedules: their values against formulas, states, warnings and refusals."""
 
 import copy
+import io
 import math
 import warnings
+from collections import Counter
 
 import pytest
 
@@ -110,12 +112,26 @@ def test_reload_in_the_middle(name):
     optimizer = sgd(0.5, 0.5)
     scheduler = make(optimizer)
     taken(optimizer, scheduler, 9)
-    state = copy.deepcopy(scheduler.state_dict())
+    file = io.BytesIO()
+    polyad.save([scheduler.state_dict(), optimizer.state_dict()], file)
+    file.seek(0)
+    states = polyad.load(file)
     other = sgd(0.5, 0.5)
     resumed = make(other)
-    other.load_state_dict(optimizer.state_dict())
-    resumed.load_state_dict(state)
+    other.load_state_dict(states[1])
+    resumed.load_state_dict(states[0])
     assert taken(other, resumed, 10) == pytest.approx([formula(step) for step in range(9, 19)], abs=1e-9)
+
+
+def test_milestones_are_taken_as_either_library_saves_them():
+    for saved in ({2: 2, 7: 1}, Counter({2: 2, 7: 1})):
+        scheduler = schedules.MultiStepLR(sgd(0.5), [1])
+        scheduler.load_state_dict({**scheduler.state_dict(), "milestones": saved})
+        assert scheduler.milestones == Counter([2, 2, 7])
+        assert type(scheduler.milestones) is Counter
+    with pytest.raises(ValueError, match="milestones"):
+        scheduler.load_state_dict({**scheduler.state_dict(), "milestones": 3})
+    assert scheduler.milestones == Counter([2, 2, 7])
 
 
 def test_momentum_goes_against_the_rate():

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from ...errors import ArgumentError
 from ..optimizer import Optimizer
@@ -65,6 +66,22 @@ class MultiStepLR(Multiplying):
         self.milestones = Counter(milestones)
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
+
+    def state_dict(self) -> dict[str, Any]:
+        """What the schedule needs to go on later, but for the optimizer: plain data, milestones as a dict of counts."""
+        return {**super().state_dict(), "milestones": dict(self.milestones)}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Go on where *state_dict* was taken, which may have its milestones as a dict or as PyTorch's Counter."""
+        self._check_state(state_dict)
+        counts = state_dict["milestones"]
+        if not isinstance(counts, Mapping) or not all(type(count) is int for count in counts.values()):
+            raise ArgumentError(
+                "MultiStepLR.load_state_dict: milestones must be a dict of counts; nothing was changed",
+                operands={"milestones": counts},
+                fix="pass what state_dict() gave",
+            )
+        super().load_state_dict({**state_dict, "milestones": Counter(counts)})
 
     def _factor(self) -> float:
         times = self.milestones.get(self.last_epoch, 0)
