@@ -93,7 +93,7 @@ def _program(folder, device, kill_after=None):
         steps = 0
         for line in process.stdout:
             if line.startswith("digest"):
-                return line
+                return line.split()[1]
             steps += line.startswith("step")
             if steps == kill_after:
                 process.send_signal(signal.SIGKILL)
@@ -102,11 +102,12 @@ def _program(folder, device, kill_after=None):
     return None
 
 
-def kills(count, device, seed=0):
+def kills(count, device, seed=0, expected=None):
     """Kill *count* times, in as many runs as that takes; what was found, in words."""
     chosen = random.Random(seed)
-    with tempfile.TemporaryDirectory() as folder:
-        expected = _program(folder, device)
+    if expected is None:
+        with tempfile.TemporaryDirectory() as folder:
+            expected = _program(folder, device)
     findings, done = [], 0
     while done < count:
         with tempfile.TemporaryDirectory() as folder:
