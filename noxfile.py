@@ -286,7 +286,7 @@ def hugging_face(session: nox.Session) -> None:
 @nox.session(default=False)
 def fuzz(session: nox.Session) -> None:
     """Look for crashes, hangs and misleading words: random calls and programs, mutated files, killed loaders and
-    killed writers of checkpoints.
+    killed writers of checkpoints, killed training runs.
     """
     install(session, extras="test,opencl")
     session.run("python", "-m", "fuzz.calls", "--device=cpu", *session.posargs)
@@ -295,6 +295,8 @@ def fuzz(session: nox.Session) -> None:
     session.run("python", "-m", "fuzz.files", *session.posargs)
     session.run("python", "-m", "fuzz.loaders")
     session.run("python", "-m", "fuzz.checkpoints")
+    for device in ("cpu", "opencl"):
+        session.run("python", "-m", "fuzz.training", f"--device={device}")
 
 
 @nox.session

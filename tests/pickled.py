@@ -1,5 +1,8 @@
 """What tests send to other processes, which import it by name."""
 
+import os
+import time
+
 import polyad
 from polyad import nn
 
@@ -42,3 +45,23 @@ def echo(connection):
     """Send back what comes, described if it is a tensor, until None comes."""
     while (value := connection.recv()) is not None:
         connection.send((described(value) if isinstance(value, polyad.Tensor) else None, value))
+
+
+def write_and_report(index, model, results, done):
+    """Add to a row of the weight, and say how the model arrived."""
+    with polyad.no_grad():
+        model.weight[index] += 1 + index
+    results.put((index, model.weight.is_shared(), type(model.weight).__name__, model.bias, polyad.ones(2)))
+    done.wait(30)
+
+
+def fail_as_second(index):
+    """Raise in process 1; process 0 would sleep."""
+    if index == 1:
+        raise KeyError("no such key")
+    time.sleep(60)
+
+
+def kill_itself(index):
+    """End by a signal."""
+    os.kill(os.getpid(), 9)

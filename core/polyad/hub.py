@@ -1,4 +1,5 @@
-"""Weights by URL, at PyTorch's path ``polyad.hub``: fetched once, checked, and kept in a folder.
+"""Weights that others published, at PyTorch's path ``polyad.hub``: by URL, fetched once, checked, and kept in a folder;
+from a file or a folder; of the Hugging Face Hub, where its package ``huggingface_hub`` is installed.
 
 PyTorch's hub also runs models' code from repositories that it fetches; here a program imports its models itself.
 """
@@ -6,27 +7,33 @@ PyTorch's hub also runs models' code from repositories that it fetches; here a p
 from __future__ import annotations
 
 import hashlib
+import importlib
 import os
 import re
 import sys
 import urllib.error
 import urllib.request
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlparse
 
 from .compatibility.absent import stand_in
-from .errors import ArgumentError, SerializationError
-from .files import replacing
+from .errors import ArgumentError, PackageMissing, SerializationError
+from .files import FileMissing, read_json, replacing
 from .serialization import MapLocation, load as _load
+from .tensor import Tensor
 
 __all__ = [
     "HASH_REGEX",
     "download_url_to_file",
+    "from_pretrained",
     "get_dir",
     "help",
     "list",
     "load",
+    "load_folder",
+    "load_state_dict_from_file",
     "load_state_dict_from_url",
     "set_dir",
     "urlparse",
@@ -143,3 +150,126 @@ def load_state_dict_from_url(
         folder.mkdir(parents=True, exist_ok=True)
         download_url_to_file(url, path, found[1] if found else None, progress)
     return _load(path, map_location=map_location)
+
+
+# In a folder, the first of these that is there is its weights.
+_NAMES = (
+    "model.safetensors.index.json",
+    "model.safetensors",
+    "diffusion_pytorch_model.safetensors",
+    "pytorch_model.bin.index.json",
+    "pytorch_model.bin",
+    "model.pth",
+    "model.pt",
+)
+
+
+def load_state_dict_from_file(path: str | os.PathLike[str], map_location: MapLocation = None) -> dict[str, Any]:
+    """The state dict in a file that `polyad.load` reads: ``.pth``, ``.safetensors``, the index of several.
+
+    Programs that train save it in a dict, under "state_dict" or "model"; there it is found.
+
+    Raises:
+        FileNotFoundError: no such file.
+        RuntimeError (SerializationError): a damaged file, or no state dict.
+
+    >>> import pathlib, tempfile, polyad
+    >>> file = pathlib.Path(tempfile.mkdtemp(), "weights.pth")
+    >>> polyad.save({"epoch": 3, "state_dict": {"weight": polyad.ones(2)}}, file)
+    >>> polyad.hub.load_state_dict_from_file(file)
+    {'weight': tensor([1., 1.])}
+    """
+    found = loaded = _load(path, map_location=map_location)
+    if isinstance(loaded, dict) and not any(isinstance(value, Tensor) for value in loaded.values()):
+        for key in ("state_dict", "model"):
+            if isinstance(loaded.get(key), dict):
+                found = loaded[key]
+                break
+    if not isinstance(found, dict) or not all(isinstance(key, str) for key in found):
+        raise SerializationError(
+            f"load_state_dict_from_file: {os.fspath(path)} holds a {type(loaded).__name__} and no state dict",
+            fix="save model.state_dict(), or pick it from what polyad.load gives",
+        )
+    return found
+
+
+def load_folder(folder: str | os.PathLike[str], map_location: MapLocation = None) -> dict[str, Any]:
+    """The state dict in a folder of a published model: its safetensors file, or several with their index, else
+    PyTorch's files.
+
+    Raises:
+        FileNotFoundError: no such folder, or no file in it, or several, of which no name is known.
+        RuntimeError (SerializationError): a damaged file.
+    """
+    place = Path(folder)
+    if not place.is_dir():
+        raise FileMissing(f"load_folder: {place} is not a folder", fix="pass a folder with model.safetensors")
+    for name in _NAMES:
+        if (place / name).is_file():
+            return load_state_dict_from_file(place / name, map_location)
+    others = sorted(place.glob("*.safetensors"))
+    if len(others) != 1:
+        raise FileMissing(
+            f"load_folder: {place} has {len(others)} safetensors files and none of {', '.join(_NAMES)}",
+            fix="name the file: load_state_dict_from_file(path)",
+        )
+    return load_state_dict_from_file(others[0], map_location)
+
+
+def from_pretrained(
+    model: Any,
+    name: str | os.PathLike[str],
+    *,
+    revision: str | None = None,
+    strict: bool = True,
+    rename: Callable[[str], str | None] | None = None,
+    map_location: MapLocation = "cpu",
+    **config: Any,
+) -> Any:
+    """A model with the weights in a folder, or in a repository of the Hugging Face Hub.
+
+    Args:
+        model: a module; or a class or function, called with what the folder's ``config.json`` says and with *config*,
+            which wins.
+        name: a folder; or ``owner/name``, for which the package huggingface_hub must be installed.
+        strict: whether the keys must be the model's, all of them.
+        rename: from a key of the file to the model's; None leaves the tensor out.
+
+    Raises:
+        FileNotFoundError: no such folder, or no weights in it.
+        ImportError (PackageMissing): *name* is no folder, and huggingface_hub is not installed.
+        RuntimeError: keys or shapes are not the model's, or a file is damaged.
+
+    >>> import pathlib, tempfile, polyad
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "config.json").write_text('{"in_features": 2, "out_features": 1, "bias": false}')
+    >>> polyad.save({"weight": polyad.ones(1, 2)}, folder / "model.safetensors", format="safetensors")
+    >>> polyad.hub.from_pretrained(polyad.nn.Linear, folder)
+    Linear(in_features=2, out_features=1, bias=False)
+    """
+    folder = Path(name)
+    if not folder.is_dir():
+        folder = _downloaded(os.fspath(name), revision)
+    if not hasattr(model, "load_state_dict") or isinstance(model, type):
+        settings = folder / "config.json"
+        model = model(**{**(read_json(settings, "from_pretrained") if settings.is_file() else {}), **config})
+    state = load_folder(folder, map_location)
+    if rename is not None:
+        names = {key: rename(key) for key in state}
+        state = {new: state[old] for old, new in names.items() if new is not None}
+    model.load_state_dict(state, strict=strict)
+    return model
+
+
+def _downloaded(name: str, revision: str | None) -> Path:
+    if not re.fullmatch(r"\w[\w.-]*/[\w.-]+", name):
+        raise FileMissing(f"from_pretrained: {name} is not a folder", fix="pass a folder, or a repository's owner/name")
+    try:
+        package = importlib.import_module("huggingface_hub")
+    except ImportError as error:
+        raise PackageMissing(
+            f"from_pretrained: {name} is not a folder; to download it huggingface_hub is needed",
+            fix="pip install huggingface_hub, or pass a folder",
+        ) from error
+    patterns = ["*.safetensors", "*.safetensors.index.json", "config.json"]
+    return Path(package.snapshot_download(name, revision=revision, allow_patterns=patterns))

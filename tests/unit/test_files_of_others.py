@@ -4,6 +4,7 @@ import io
 import os
 import pickle
 import struct
+import tracemalloc
 import zipfile
 from collections import OrderedDict
 from pathlib import Path
@@ -165,7 +166,7 @@ def test_a_tensor_by_hand():
         (b"\x80\x02" + b"]" * 800_000 + b".", "more than ten times its size"),
         (
             b"\x80\x02cbuiltins\nset\n](" + b"".join(b"G" + struct.pack(">d", n) for n in range(300)) + b"e\x85R.",
-            "a set of more than text",
+            "a set of more than numbers and text",
         ),
         (b"\x80\x02(X\x06\0\0\0modulecbuiltins\nset\ntQ.", "something else than storages"),
         (b"\x80\x02ctorch\nFloatStorage\n)R.", "calls what is no function"),
@@ -188,6 +189,45 @@ def test_numbers_that_could_be_chosen_to_collide_are_no_keys():
         polyad.load(io.BytesIO(archive(items([*range(300), 2**61 - 1]))))
     with pytest.raises(RuntimeError, match="keys that are numbers"):
         polyad.load(io.BytesIO(archive(items([3 * n for n in range(70_000)]))))
+
+
+def doubled(begin, end, times):
+    """A pickle of a value that holds the value before it eight times, and so on: 8 to the *times* parts."""
+    text = begin
+    for number in range(times):
+        text += b"q" + bytes([number]) + b"0(" + (b"h" + bytes([number])) * 8 + end
+    return text
+
+
+LISTS, TUPLES = doubled(b"]", b"l", 40), doubled(b"(K\x01t", b"t", 40)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (legacy()[:14] + LISTS + b".", "does not begin with"),
+        (legacy()[:15] + b"\x80\x02" + LISTS + b".", "does not begin with"),
+        (legacy()[:15] + b"\x80\x02\x8b\x00\x10\x00\x00" + b"\x7f" * 4096 + b".", "does not begin with"),
+        (archive(b"\x80\x02}" + TUPLES + b"K\x01s."), "keys of tuple"),
+        (archive(b"\x80\x02}" + b"\x8b\x00\x04\x00\x00" + b"\x7f" * 1024 + b"K\x01s."), "keys of int"),
+        (archive(b"\x80\x04(" + TUPLES + b"\x91."), "a set of more than"),
+        (archive(b"\x80\x04\x8f(" + TUPLES + b"\x90."), "a set of more than"),
+        (archive(b"\x80\x02cbuiltins\nset\n" + b"](" + TUPLES + b"e\x85R."), "a set of more than"),
+        (archive(b"\x80\x02ctorch\ndevice\n" + LISTS + b"\x85R."), "name and a number"),
+        (archive(b"\x80\x02ctorch\ndevice\nX\x03\0\0\0cpu" + LISTS + b"\x86R."), "name and a number"),
+        (archive(tensor([2], [1]).replace(b"\x89", LISTS), a=bytes(16)), "requires_grad is list"),
+    ],
+    ids=range(11),
+)
+def test_values_that_are_shared_again_and_again_take_no_time(data, message):
+    """To write such a value, to hash it or to go through it would take years."""
+    with pytest.raises(RuntimeError, match=message):
+        polyad.load(io.BytesIO(data))
+
+
+def test_keys_that_are_tuples_of_few():
+    value = {(1, ("a", (2.5, None))): 1, ((1,) * 20): 2}
+    assert polyad.load(io.BytesIO(archive(pickle.dumps(value, 2)))) == value
 
 
 @pytest.mark.parametrize(
@@ -335,6 +375,33 @@ def test_npz(tmp_path):
         np.savez(file, a=np.array([{}], dtype=object))
     with pytest.raises(RuntimeError, match=r"load: .*cannot be read as an archive of arrays"):
         polyad.load(path)
+
+
+def test_an_archive_that_gives_itself_more_bytes_takes_no_memory(tmp_path):
+    path = tmp_path / "arrays.npz"
+    np.savez_compressed(path, a=np.zeros(100))
+    data = bytearray(path.read_bytes())
+    at = data.rindex(b"PK\1\2")
+    data[at + 20 : at + 24] = (1 << 30).to_bytes(4, "little")
+    path.write_bytes(data)
+    tracemalloc.start()
+    try:
+        with pytest.raises(RuntimeError, match="more bytes than the file"):
+            polyad.load(path)
+        assert tracemalloc.get_traced_memory()[1] < 1 << 23
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_small_index_takes_little_memory(tmp_path):
+    path = tmp_path / "model.safetensors.index.json"
+    path.write_text('{"weight_map": {}}')
+    tracemalloc.start()
+    try:
+        assert polyad.load(path) == {}
+        assert tracemalloc.get_traced_memory()[1] < 1 << 23
+    finally:
+        tracemalloc.stop()
 
 
 def test_no_pickle_is_imported_from():

@@ -1,4 +1,7 @@
-"""Seeds. One generator serves all devices, and gives the same numbers on each: these are its functions."""
+"""Seeds. One generator serves all devices, and gives the same numbers on each: these are its functions.
+
+Without a cuda device they leave it alone, as PyTorch's leave the generator of the cpu.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +14,16 @@ from .devices import device_count, named
 
 
 def manual_seed(seed: int) -> None:
-    """Start the default generator anew from *seed*, for every device.
+    """Start the default generator anew from *seed*, for every device, if there is a cuda device.
+
+    Raises TypeError for what is no int, ValueError for an int outside [-2**63, 2**64).
 
     >>> import polyad
     >>> polyad.cuda.manual_seed(0)
     """
-    random.manual_seed(seed)
+    random.Generator().manual_seed(seed)  # refuses what is no seed, device or not
+    if device_count():
+        random.manual_seed(seed)
 
 
 def manual_seed_all(seed: int) -> None:
@@ -25,16 +32,17 @@ def manual_seed_all(seed: int) -> None:
     >>> import polyad
     >>> polyad.cuda.manual_seed_all(0)
     """
-    random.manual_seed(seed)
+    manual_seed(seed)
 
 
 def seed() -> None:
-    """Start the default generator anew from a seed of the operating system's.
+    """Start the default generator anew from a seed of the operating system's, if there is a cuda device.
 
     >>> import polyad
     >>> polyad.cuda.seed()
     """
-    random.seed()
+    if device_count():
+        random.seed()
 
 
 def seed_all() -> None:
@@ -43,7 +51,7 @@ def seed_all() -> None:
     >>> import polyad
     >>> polyad.cuda.seed_all()
     """
-    random.seed()
+    seed()
 
 
 def initial_seed() -> int:
@@ -75,13 +83,13 @@ def set_rng_state(new_state: Tensor, device: Any = "cuda") -> None:
 
 
 def set_rng_state_all(new_states: Iterable[Tensor]) -> None:
-    """Let the default generator go on from the first of *new_states*.
+    """Let the default generator go on from each of *new_states* in turn, and so from the last.
 
     >>> import polyad
     >>> polyad.cuda.set_rng_state_all(polyad.cuda.get_rng_state_all())
     """
-    for state in list(new_states)[:1]:
-        random.set_rng_state(state)
+    for number, state in enumerate(new_states):
+        set_rng_state(state, number)
 
 
 def generators() -> tuple[random.Generator, ...]:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
+from collections.abc import Iterator
+from typing import IO, Any
 
 from ..errors import SerializationError
 from .reading import opened
@@ -27,6 +28,7 @@ MOST_CONTAINERS = 1 << 20
 MOST_NAMES = 1 << 21
 """Entries of objects, each of which costs three times as much as an item of a list. A saved tensor takes ten."""
 DEEPEST = 400
+CHUNK = 1 << 18
 LONGEST_NUMBER = 1400
 """Digits: 4096 bits have 1234."""
 
@@ -90,11 +92,19 @@ def read_json(path: Any, op: str) -> Any:
         OSError: it cannot be read.
     """
     with opened(path, op) as stream:
-        text = stream.read(LONGEST + 1)
+        text = b"".join(_chunks(stream))
     try:
         return parsed(text)
     except ValueError as error:
         raise SerializationError(f"{op}: {path} cannot be read as JSON: {error}", fix="use another copy") from error
+
+
+def _chunks(stream: IO[bytes]) -> Iterator[bytes]:
+    """What a stream has, and no more than one chunk beyond LONGEST: memory is taken as it comes."""
+    left = LONGEST + 1
+    while left > 0 and (chunk := stream.read(min(left, CHUNK))):
+        left -= len(chunk)
+        yield chunk
 
 
 def _unique(items: list[tuple[str, Any]]) -> dict[str, Any]:

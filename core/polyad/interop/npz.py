@@ -31,6 +31,7 @@ MOST_MEMBERS = 10_000
 DIRECTORY_ENTRY = b"PK\1\2"
 LONGEST_HEADER = 10_000
 LONGEST_NAME = 1 << 16
+CHUNK = 1 << 18
 
 _FIELD = re.compile(
     r"\s*(?:'descr'\s*:\s*'(?P<descr>[<>|=][a-z][0-9]{1,2})'"
@@ -96,7 +97,7 @@ def is_archive_of_arrays(stream: IO[bytes]) -> bool:
 def _measured(stream: IO[bytes]) -> tuple[int, int]:
     """How many bytes the file has, and at most how many entries its directory."""
     size, entries, before = 0, 0, b""
-    while chunk := stream.read(1 << 24):
+    while chunk := stream.read(CHUNK):
         entries += (before + chunk).count(DIRECTORY_ENTRY)
         before = chunk[-len(DIRECTORY_ENTRY) + 1 :]
         size += len(chunk)
@@ -118,6 +119,8 @@ def _arrays(stream: IO[bytes], size: int, entries: int) -> dict[str, Tensor]:
                 raise _Unfit(f"member {member.filename!r} is {'no array' if name not in arrays else 'there twice'}")
             if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) or member.flag_bits & 1:
                 raise _Unfit(f"member {member.filename!r} is encrypted, or packed in another way than NumPy's")
+            if member.compress_size > size:  # so much would be asked for before the end is seen
+                raise _Unfit(f"member {member.filename!r} has more bytes than the file")
             with archive.open(member) as file:
                 arrays[name] = from_numpy(_array(file.read(), member.filename))
     return arrays

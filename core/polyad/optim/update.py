@@ -6,7 +6,7 @@ A backend whose calls cost little beside the work (`Backend.chunk`) gets paramet
 parameters of many cut into chunks: a step is computed element by element, so neither changes what comes out. What every
 parameter has of its own, such as a count of steps, is a 0-d tensor; only parameters where these are equal share a pack.
 
-Invariant: the shapes of all parameters are checked before anything is written.
+Invariant: all parameters are checked before anything is written: their shapes, and that their memory may be written.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..dispatch.inplace import write
+from ..dispatch.inplace import check_writable, write
 from ..dispatch.op import Op, op_of
 from ..dispatch.plan import Plan, array_of, describe_failure, explained_by_shapes, find_plan
 from ..layout import contiguous_strides
@@ -47,6 +47,9 @@ def update(
     by_plan: dict[Plan, list[Row]] = {}
     plans = op.plans
     for row in rows:
+        storage = row[0]._storage
+        if storage is not None and storage.read_only:
+            check_writable(op.name, row[0])
         plan = plans.get(tuple([operand._type for operand in row])) or find_plan(op, (*row, *params))
         found = by_plan.get(plan)
         if found is None:

@@ -14,7 +14,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Any
 
-__all__ = ["PickleError", "read_pickle"]
+__all__ = ["PickleError", "read_pickle", "set_of"]
 
 ROOM = 1 << 26
 GROWTH = 10
@@ -23,6 +23,10 @@ MOST_ODD_KEYS = 256
 """Keys of one dict that are neither text, bytes nor small integers: these could be chosen to collide."""
 MOST_NUMBERED = 1 << 16
 """Keys that are integers and do not count 0, 1, 2, ..., in all dicts."""
+MOST_PARTS = 64
+"""Values in a tuple that is a key, those of its tuples included: parts that are shared are hashed each time."""
+MOST_BITS = 4096
+"""Of an integer that is a key: unlike text, it is hashed each time."""
 
 
 class PickleError(Exception):
@@ -162,7 +166,7 @@ class _Machine:
             self.numbered += 1
             if self.numbered > MOST_NUMBERED:
                 raise PickleError(f"it has more than {MOST_NUMBERED:,} keys that are numbers")
-        elif len(target) > MOST_ODD_KEYS or not _is_plain(key, 0):
+        elif len(target) > MOST_ODD_KEYS or not _is_plain(key):
             raise PickleError(f"it has a dict with keys of {type(key).__name__}")
 
     def name(self, module: str, name: str) -> None:
@@ -198,10 +202,28 @@ class _Builders:
         return id(value) in self._known
 
 
-def _is_plain(key: Any, depth: int) -> bool:
-    if type(key) is tuple:
-        return depth < 8 and len(key) <= 8 and all(_is_plain(part, depth + 1) for part in key)
-    return key is None or type(key) in (str, bytes, int, float, bool)
+def _is_plain(key: Any) -> bool:
+    """Whether this is a number, text, bytes, None, or a tuple of few of these and of such tuples."""
+    parts, count = [key], 0
+    while parts:
+        part = parts.pop()
+        count += 1
+        if type(part) is tuple and count + len(parts) + len(part) <= MOST_PARTS:
+            parts += part
+        elif type(part) is int:
+            if part.bit_length() > MOST_BITS:
+                return False
+        elif part is not None and type(part) not in (str, bytes, float, bool):
+            return False
+    return True
+
+
+def set_of(cls: type[Any], items: list[Any]) -> Any:
+    """A set or frozenset; raises PickleError if hashing its items may take long."""
+    odd = sum(type(item) not in (str, bytes) for item in items)
+    if odd > MOST_ODD_KEYS or not all(map(_is_plain, items)):
+        raise PickleError("it has a set of more than numbers and text")
+    return cls(items)
 
 
 def _whole(machine: _Machine, text: str) -> Any:
@@ -281,11 +303,7 @@ def _dict(machine: _Machine) -> None:
 
 def _set_of(machine: _Machine, cls: Any, items: list[Any]) -> Any:
     machine.take(100 * len(items))
-    if sum(type(item) not in (str, bytes) for item in items) > MOST_ODD_KEYS or not all(
-        _is_plain(item, 0) for item in items
-    ):
-        raise PickleError("it has a set of more than numbers and text")
-    return cls(items)
+    return set_of(cls, items)
 
 
 def _add(machine: _Machine, items: list[Any]) -> None:

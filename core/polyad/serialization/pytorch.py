@@ -25,7 +25,7 @@ from ..layout import Size, is_addressable
 from ..nn.parameter import Parameter
 from ..tensor import Tensor
 from .container import Blob, are_counts, swapped
-from .pickles import PickleError, read_pickle
+from .pickles import PickleError, read_pickle, set_of
 from .source import Source, damaged
 from .zips import Members
 
@@ -125,7 +125,7 @@ def read_legacy(source: Source, place: LoadDevice, flat: Flat) -> Any:
         for wanted in (MAGIC, PROTOCOL):
             value, at = read_pickle(whole, at, names, loading.stored)
             if value != wanted:
-                raise PickleError(f"it begins with {value!r}, not with {wanted}")
+                raise PickleError(f"it does not begin with {MAGIC:#x} and {PROTOCOL}")
         system, at = read_pickle(whole, at, names, loading.stored)
         if not isinstance(system, dict) or system.get("little_endian") is not True:
             raise PickleError("it was not written on a little-endian machine")
@@ -230,8 +230,10 @@ class _Loading:
         last = offset + sum((size - 1) * step for size, step in zip(shape, strides, strict=True))
         if (math.prod(shape) and last >= held) or not is_addressable(shape, dtype.itemsize):
             raise PickleError(f"it has a tensor of shape {tuple(shape)} that reaches beyond its storage")
-        if type(requires_grad) is not bool or (requires_grad and dtype.category < dtypes.FLOATING):
-            raise PickleError(f"it has a tensor of dtype {dtype.name} with requires_grad {requires_grad!r}")
+        if type(requires_grad) is not bool:
+            raise PickleError(f"it has a tensor whose requires_grad is {type(requires_grad).__name__}, not bool")
+        if requires_grad and dtype.category < dtypes.FLOATING:
+            raise PickleError(f"it has a tensor of dtype {dtype.name} with requires_grad True")
         if not self.is_loaded:
             return _Checked()
         flat = storage.flat
@@ -276,6 +278,8 @@ def _size(values: Any = ()) -> Size:
 
 
 def _device(name: Any, index: Any = None) -> Device:
+    if type(name) is not str or not (index is None or are_counts([index])):
+        raise PickleError("it has a device that is not of a name and a number")
     try:
         return Device(name if index is None else f"{name}:{index}")
     except RuntimeError as error:
@@ -307,9 +311,7 @@ def _empty(cls: Any) -> Callable[..., Any]:
     def build(items: Any = ()) -> Any:
         made = cls()
         if type(items) is list and cls in (set, frozenset):
-            if len(items) > 256 and any(type(item) is not str for item in items):
-                raise PickleError("it has a set of more than text")
-            return cls(items)
+            return set_of(cls, items)
         if type(items) not in (tuple, list) or len(items):
             raise PickleError(f"it makes {cls.__name__} of something else than items")
         return made

@@ -60,3 +60,44 @@ def test_the_folder(monkeypatch, tmp_path) -> None:
     assert hub.get_dir() == str(tmp_path / "hub")
     hub.set_dir(tmp_path / "mine")
     assert hub.get_dir() == str(tmp_path / "mine")
+
+
+def test_state_dicts_of_folders(tmp_path) -> None:
+    model = polyad.nn.Linear(3, 2)
+    with pytest.raises(FileNotFoundError, match="is not a folder"):
+        hub.load_folder(tmp_path / "absent")
+    with pytest.raises(FileNotFoundError, match="0 safetensors files"):
+        hub.load_folder(tmp_path)
+    polyad.save({"model": {"weight": polyad.ones(1)}}, tmp_path / "model.pth")
+    assert hub.load_folder(tmp_path)["weight"].tolist() == [1.0]
+    polyad.save(model.state_dict(), tmp_path / "model.safetensors", format="safetensors", max_shard_size=24)
+    assert (tmp_path / "model.safetensors.index.json").is_file()
+    assert polyad.equal(hub.load_folder(tmp_path)["weight"], model.weight)
+
+
+def test_a_model_of_a_folder(tmp_path) -> None:
+    model = polyad.nn.Linear(3, 2)
+    (tmp_path / "config.json").write_text('{"in_features": 3, "out_features": 9}')
+    state = {f"net.{key}": value for key, value in model.state_dict().items()} | {"step": polyad.zeros(1)}
+    polyad.save(state, tmp_path / "other.safetensors", format="safetensors")
+
+    def rename(key):
+        return None if key == "step" else key.removeprefix("net.")
+
+    made = hub.from_pretrained(polyad.nn.Linear, tmp_path, rename=rename, out_features=2)
+    assert polyad.equal(made.weight, model.weight)
+    given = polyad.nn.Linear(3, 2)
+    assert hub.from_pretrained(given, tmp_path, rename=rename) is given
+    with pytest.raises(RuntimeError, match=r"net\.weight"):
+        hub.from_pretrained(polyad.nn.Linear(3, 2), tmp_path)
+
+
+def test_what_is_no_state_dict_is_told(tmp_path, monkeypatch) -> None:
+    polyad.save([1, 2], tmp_path / "list.pth")
+    with pytest.raises(RuntimeError, match="holds a list and no state dict"):
+        hub.load_state_dict_from_file(tmp_path / "list.pth")
+    with pytest.raises(FileNotFoundError, match="is not a folder"):
+        hub.from_pretrained(polyad.nn.Linear, tmp_path / "absent" / "deep")
+    monkeypatch.setitem(__import__("sys").modules, "huggingface_hub", None)
+    with pytest.raises(ImportError, match="huggingface_hub is needed"):
+        hub.from_pretrained(polyad.nn.Linear, "somebody/model")

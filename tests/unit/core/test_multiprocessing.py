@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 
 import pytest
 
 import polyad
+from pickled import fail_as_second, kill_itself, write_and_report
 from polyad import multiprocessing as mp, nn
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="hands no file descriptors on")
@@ -42,20 +42,18 @@ def test_descriptors_are_closed_with_the_memory() -> None:
     assert len(os.listdir("/proc/self/fd")) == count
 
 
-def _train(index, model, results, done) -> None:
-    with polyad.no_grad():
-        model.weight[index] += 1 + index
-    results.put((index, model.weight.is_shared(), type(model.weight).__name__, model.bias, polyad.ones(2)))
-    done.wait(30)
-
-
 def test_processes_see_what_others_write() -> None:
     model = nn.Linear(2, 2).share_memory()
     nn.init.zeros_(model.weight)
     spawning = mp.get_context("spawn")
     results, done = spawning.SimpleQueue(), spawning.Event()
-    context = mp.spawn(_train, (model, results, done), nprocs=2, join=False)
-    told = sorted((results.get() for _ in range(2)), key=lambda row: row[0])
+    context = mp.spawn(write_and_report, (model, results, done), nprocs=2, join=False)
+    told = []
+    while len(told) < 2:
+        context.join(0.1)  # raises what a process raised, which then reports nothing
+        while not results.empty():
+            told.append(results.get())
+    told.sort(key=lambda row: row[0])
     done.set()
     while not context.join():
         pass
@@ -66,22 +64,12 @@ def test_processes_see_what_others_write() -> None:
     assert told[0][4].tolist() == [1, 1]
 
 
-def _fail(index) -> None:
-    if index == 1:
-        raise KeyError("no such key")
-    time.sleep(60)
-
-
-def _exit(index) -> None:
-    os.kill(os.getpid(), 9)
-
-
 def test_what_a_process_raises_is_raised_and_ends_the_others() -> None:
     with pytest.raises(mp.ProcessRaisedException, match=r"(?s)Process 1 terminated.*KeyError: 'no such key'") as caught:
-        mp.spawn(_fail, nprocs=2)
+        mp.spawn(fail_as_second, nprocs=2)
     assert caught.value.error_index == 1
     with pytest.raises(mp.ProcessExitedException, match="signal SIGKILL") as ended:
-        mp.spawn(_exit)
+        mp.spawn(kill_itself)
     assert (ended.value.exit_code, ended.value.signal_name) == (-9, "SIGKILL")
     assert not mp.active_children()
 

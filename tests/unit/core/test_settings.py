@@ -103,15 +103,14 @@ def test_inference_mode_records_nothing_and_can_be_turned_off_inside() -> None:
 
 
 def test_without_a_gpu_cuda_answers_none(monkeypatch) -> None:
-    if "cuda" in registry.names():
-        pytest.skip("a backend for cuda is installed; its own tests ask it")
-    assert not polyad.cuda.is_available()
+    if polyad.cuda.is_available():
+        pytest.skip("there is one")
     assert polyad.cuda.device_count() == 0
     polyad.cuda.empty_cache()
     for needs_one in (polyad.cuda.current_device, polyad.cuda.synchronize, polyad.cuda.get_device_name):
-        with pytest.raises(RuntimeError, match="no installed backend"):
+        with pytest.raises(RuntimeError, match=r"no installed backend|needs cupy|no NVIDIA driver"):
             needs_one()
-    with pytest.raises(RuntimeError, match="no installed backend"):
+    with pytest.raises(RuntimeError, match=r"no installed backend|needs cupy|no NVIDIA driver"):
         polyad.zeros(1).cuda()
 
 
@@ -128,8 +127,13 @@ class Two(type(registry.get("cpu"))):
 
 
 @pytest.fixture
-def gpu():
+def gpu(monkeypatch):
+    if polyad.cuda.is_available():
+        pytest.skip("there is one")
     assert issubclass(Two, Backend)
+    # The installed backend has no device here, and its name is wanted.
+    others = {name: points for name, points in registry.declared(registry.BACKEND_GROUP).items() if name != "cuda"}
+    monkeypatch.setattr(registry, "declared", lambda group: others)
     with registry.register("cuda", Two()):
         yield
 

@@ -217,7 +217,7 @@ class TestOlderNormalisation:
     def test_twice_is_refused(self):
         with pytest.warns(FutureWarning):
             layer = nn.utils.weight_norm(nn.Linear(2, 2))
-        with pytest.warns(FutureWarning), pytest.raises(RuntimeError, match="has it already"):
+        with pytest.raises(RuntimeError, match="has it already"):
             nn.utils.weight_norm(layer)
         spectral = nn.utils.spectral_norm(nn.Linear(2, 2))
         with pytest.raises(RuntimeError, match="has it already"):
@@ -350,3 +350,22 @@ def test_older_names():
     with pytest.warns(FutureWarning, match="positional"):
         assert list(layer.state_dict(OrderedDict(), "a.")) == ["a.weight", "a.bias"]
     assert seen == [""]
+
+
+NO_MODULES = {
+    "weight_norm": lambda utils, other: utils.weight_norm(other),
+    "spectral_norm": lambda utils, other: utils.spectral_norm(other),
+    "remove_weight_norm": lambda utils, other: utils.remove_weight_norm(other),
+    "convert": lambda utils, other: utils.convert_conv2d_weight_memory_format(other, polyad.channels_last),
+    "fuse_conv_bn_eval": lambda utils, other: utils.fuse_conv_bn_eval(nn.Conv2d(1, 1, 1).eval(), other),
+    "fuse_linear_bn_eval": lambda utils, other: utils.fuse_linear_bn_eval(other, nn.BatchNorm1d(1).eval()),
+    "DataParallel": lambda utils, other: nn.DataParallel(other),
+}
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+@pytest.mark.parametrize("other", [0, polyad.Tensor, None], ids=["int", "class", "None"])
+@pytest.mark.parametrize("call", NO_MODULES.values(), ids=NO_MODULES)
+def test_what_is_no_module_is_refused(call, other) -> None:
+    with pytest.raises((TypeError, RuntimeError), match=r"is no Module|linear gives"):
+        call(nn.utils, other)

@@ -151,7 +151,7 @@ def test_ranks_beyond_the_padded_ones(machine, rng):
 
 
 def test_embedding_reads_any_layout_and_names_its_operand(machine, rng):
-    from polyad_opencl.kernels.indexing.index_select import KERNELS
+    from polyad_kernels.kernels.indexing.index_select import KERNELS
 
     weight, index = rng.random((7, 5), np.float32), places(rng, 7, 600).reshape(20, 30)
     embedding = KERNELS["embedding"].function

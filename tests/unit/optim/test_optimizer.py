@@ -3,6 +3,7 @@
 import copy
 import warnings
 
+import numpy as np
 import pytest
 
 import polyad
@@ -448,3 +449,20 @@ class TestOrphans:
                 optimizer.step()
                 optimizer.zero_grad()
             optimizer.step()
+
+
+@pytest.mark.parametrize("size", [5, 100_000])
+@pytest.mark.parametrize("make", [optim.SGD, optim.Adam, optim.RMSprop], ids=lambda make: make.__name__)
+def test_read_only_memory_is_refused_before_anything_is_written(make, size):
+    memory = np.ones(size, np.float32)
+    memory.flags.writeable = False
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        frozen = nn.Parameter(polyad.from_numpy(memory))
+    other = nn.Parameter(polyad.ones(size))
+    for parameter in (other, frozen):
+        parameter.grad = polyad.ones(size)
+    with pytest.raises(ValueError, match="memory of another library that is read-only"):
+        make([other, frozen], lr=0.1).step()
+    assert (memory == 1).all()
+    assert (other == 1).all()

@@ -27,7 +27,7 @@ from typing import Any, TypeVar, overload
 from ...device import Device
 from ...dispatch.arguments import explaining
 from ...dtypes import FLOATING, DType, bfloat16, float16, float32, float64
-from ...errors import ArgumentError, NotSupported, PolyadError, safe_repr
+from ...errors import ArgumentError, ArgumentTypeError, NotSupported, PolyadError, safe_repr
 from ...functions import empty_like
 from ...memory_formats import MemoryFormat
 from ...state import state, warn_user
@@ -53,6 +53,14 @@ __all__ = [
 ]
 
 T = TypeVar("T", bound="Module")
+
+
+def require_module(op: str, module: Any) -> None:
+    """Raise TypeError, in the name of *op*, unless *module* is a Module."""
+    if not isinstance(module, Module):
+        raise ArgumentTypeError(
+            f"{op}: {type(module).__name__} is no Module", operands={"module": module}, fix="pass a module"
+        )
 
 
 class Module(OlderMethods, _state.ExtraState):

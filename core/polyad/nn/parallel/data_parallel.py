@@ -14,7 +14,7 @@ from ...device import Device
 from ...errors import ArgumentError, DeviceError
 from ...functions import cat
 from ...tensor import Tensor
-from ..modules.module import Module
+from ..modules.module import Module, require_module
 from ..utils.stateless import functional_call
 
 __all__ = ["DataParallel", "data_parallel"]
@@ -32,6 +32,7 @@ class DataParallel(Module):
         dim: the dimension of tensors that is split.
 
     Raises:
+        TypeError: *module* is no module.
         RuntimeError: by forward: a parameter or buffer is on another device than the first.
 
     >>> import polyad
@@ -50,6 +51,7 @@ class DataParallel(Module):
         dim: int = 0,
     ) -> None:
         super().__init__()
+        require_module("DataParallel", module)
         self.module = module
         self.dim = dim
         self.device_ids = _devices(device_ids)

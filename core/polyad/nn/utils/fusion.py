@@ -9,7 +9,7 @@ from ...errors import OptionError
 from ...functions import ones_like, zeros_like
 from ...tensor import Tensor
 from ..modules.batchnorm import BatchNorm
-from ..modules.module import Module
+from ..modules.module import Module, require_module
 from ..parameter import Parameter
 
 __all__ = ["fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights"]
@@ -48,6 +48,8 @@ def fuse_linear_bn_eval(linear: M, bn: Module) -> M:
 
 
 def _fused(op: str, layer: M, bn: Any, fuse: Any, *more: bool) -> M:
+    for module in (layer, bn):
+        require_module(op, module)
     if layer.training or bn.training:
         raise OptionError(f"{op}: both layers must be in evaluation mode", fix="call eval() on both first")
     if not isinstance(bn, BatchNorm) or bn.running_mean is None or bn.running_var is None:

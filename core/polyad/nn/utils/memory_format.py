@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from ...memory_formats import MemoryFormat
 from ..modules.conv import Conv2d, Conv3d, ConvTranspose2d, ConvTranspose3d
-from ..modules.module import Module
+from ..modules.module import Module, require_module
 
 __all__ = ["convert_conv2d_weight_memory_format", "convert_conv3d_weight_memory_format"]
 
@@ -31,6 +31,7 @@ def convert_conv3d_weight_memory_format(module: M, memory_format: MemoryFormat) 
 
 
 def _converted(module: M, memory_format: MemoryFormat, layers: tuple[type[Module], ...]) -> M:
+    require_module("convert_conv_weight_memory_format", module)
     for part in module.modules():
         if isinstance(part, layers):
             weight = part.weight

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from ...errors import ArgumentError, safe_repr
 from ...tensor import Tensor
 from ..hooks import PreHook
-from ..modules.module import Module
+from ..modules.module import Module, require_module
 from ..parameter import Parameter, is_lazy
 
 R = TypeVar("R", bound="Recomputed")
@@ -36,6 +36,7 @@ class Recomputed(ABC):
 
 def hooks_of(module: Module, kind: type[R], name: str | None = None) -> list[tuple[int, R]]:
     """The hooks of *kind* in *module*, or those for the tensor *name*, with the keys by which they are kept."""
+    require_module(kind.__name__, module)
     own = module.__dict__.get("_forward_hooks")
     hooks: dict[int, PreHook] = {} if own is None else own.pre
     return [

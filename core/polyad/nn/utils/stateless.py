@@ -11,7 +11,7 @@ from typing import Any
 
 from ...errors import ArgumentError, ArgumentTypeError, PolyadError, safe_repr
 from ...tensor import Tensor
-from ..modules.module import Module
+from ..modules.module import Module, require_module
 from ..registration import ModuleAttributeError
 
 __all__ = ["functional_call"]
@@ -55,10 +55,7 @@ def functional_call(
     >>> functional_call(layer, {"weight": polyad.ones(1, 2), "bias": polyad.zeros(1)}, polyad.tensor([[1.0, 2.0]]))
     tensor([[3.]])
     """
-    if not isinstance(module, Module):
-        raise ArgumentTypeError(
-            f"functional_call: {type(module).__name__} is no Module", operands={"module": module}, fix="pass a module"
-        )
+    require_module("functional_call", module)
     for name, value in parameters_and_buffers.items():
         if not isinstance(value, Tensor):
             raise ArgumentTypeError(

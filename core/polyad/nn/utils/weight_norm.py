@@ -44,10 +44,10 @@ def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
     >>> list(nn.utils.weight_norm(nn.Linear(2, 3)).state_dict())
     ['bias', 'weight_g', 'weight_v']
     """
-    warn_user("weight_norm: deprecated; use polyad.nn.utils.parametrizations.weight_norm", FutureWarning)
     if hooks_of(module, WeightNorm, name):
         raise OptionError(f"weight_norm: {safe_repr(name)} has it already", fix="call it once")
     weight = parameter_of("weight_norm", module, name)
+    warn_user("weight_norm: deprecated; use polyad.nn.utils.parametrizations.weight_norm", FutureWarning)
     hook = WeightNorm(name, dim)
     delattr(module, name)
     module.register_parameter(name + "_g", Parameter(norm_except_dim(weight, 2, hook.dim).detach()))

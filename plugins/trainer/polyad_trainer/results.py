@@ -1,0 +1,125 @@
+"""What a run logs: the last value of a step, and the mean, sum, least or greatest value of an epoch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from polyad import Tensor
+from polyad.errors import ArgumentError
+
+__all__ = ["Results"]
+
+REDUCTIONS = ("mean", "sum", "min", "max")
+
+
+class _Tally:
+    """A value over the batches of an epoch; tensors stay on their device and are not waited for."""
+
+    def __init__(self, how: str) -> None:
+        self.how = how
+        self.value: Any = None
+        self.weight = 0.0
+
+    def add(self, value: Any, weight: float) -> None:
+        if self.how in ("min", "max"):
+            self.value = value if self.value is None else _chosen(self.how, self.value, value)
+            return
+        if self.how == "mean":
+            value = value * weight
+            self.weight += weight
+        self.value = value if self.value is None else self.value + value
+
+    def result(self) -> float:
+        return float(self.value) / self.weight if self.how == "mean" else float(self.value)
+
+
+def _chosen(how: str, one: Any, other: Any) -> Any:
+    return (max if how == "max" else min)(float(one), float(other))
+
+
+class Results:
+    """The values that `LightningModule.log` is told in one kind of loop."""
+
+    def __init__(self, training: bool) -> None:
+        self.training = training
+        self.step: dict[str, Any] = {}
+        self.bar: dict[str, Any] = {}
+        self._tallies: dict[str, _Tally] = {}
+        self._metrics: dict[str, Any] = {}
+        self._options: dict[str, tuple[bool, bool, bool, bool]] = {}
+
+    def add(
+        self, name: str, value: Any, on_step: bool, on_epoch: bool, weight: float, how: str, bar: bool, logger: bool
+    ) -> None:
+        """Note a value."""
+        if how not in REDUCTIONS:
+            raise ArgumentError(f"log: reduce_fx is {how!r}", fix="pass one of " + ", ".join(map(repr, REDUCTIONS)))
+        self._options[name] = (on_step, on_epoch, bar, logger)
+        if not isinstance(value, int | float | Tensor) and hasattr(value, "compute"):
+            self._metrics[name] = value
+            return
+        if isinstance(value, Tensor):
+            if value.numel() != 1:
+                raise ArgumentError(
+                    f"log: {name!r} has {value.numel()} elements, not one",
+                    operands={"value": value},
+                    fix="log a mean or a sum of it",
+                )
+            value = value.detach()
+        if on_step:
+            self.step[f"{name}_step" if on_epoch else name] = value if logger else None
+        if bar:
+            self.bar[name] = value
+        if on_epoch:
+            tally = self._tallies.get(name)
+            if tally is None:
+                tally = self._tallies[name] = _Tally(how)
+            tally.add(value, weight)
+
+    def step_values(self) -> dict[str, float]:
+        """The last values of steps, as numbers."""
+        return {name: float(value) for name, value in self.step.items() if value is not None}
+
+    def epoch_values(self) -> tuple[dict[str, float], set[str]]:
+        """The values of the epoch, as numbers, and which of them go to no tracker; metrics begin anew."""
+        values, unlogged = {}, set()
+        for name, tally in self._tallies.items():
+            on_step, _, _, logger = self._options[name]
+            value = values[name] = tally.result()
+            if on_step:
+                values[f"{name}_epoch"] = value
+            if not logger:
+                unlogged |= {name, f"{name}_epoch"}
+            elif on_step:
+                unlogged.add(name)
+        for name, metric in self._metrics.items():
+            values[name] = float(metric.compute())
+            metric.reset()
+            if not self._options[name][3]:
+                unlogged.add(name)
+        return values, unlogged
+
+    def shown(self) -> dict[str, float]:
+        """What the progress bar shows, as numbers."""
+        return {name: float(value) for name, value in self.bar.items()}
+
+    def on_bar(self, name: str) -> bool:
+        """Whether the progress bar shows a value."""
+        return self._options.get(name, (False, False, False, False))[2]
+
+    def state(self) -> dict[str, Any]:
+        """The sums of an epoch that is not finished."""
+        return {
+            name: [tally.how, float(tally.value), tally.weight, list(self._options[name])]
+            if not isinstance(tally.value, Tensor)
+            else [tally.how, tally.value, tally.weight, list(self._options[name])]
+            for name, tally in self._tallies.items()
+        }
+
+    def load(self, state: dict[str, Any], device: Any) -> None:
+        """Go on with saved sums."""
+        for name, (how, value, weight, options) in state.items():
+            tally = self._tallies[name] = _Tally(how)
+            tally.value = value.to(device) if isinstance(value, Tensor) else value
+            tally.weight = weight
+            self._options[name] = (options[0], options[1], options[2], options[3])
