@@ -18,8 +18,10 @@ def cast(array: Any, dtype: DType) -> Any:
         array = array.real
     with np.errstate(all="ignore"):
         if array.dtype == np.float64 and dtype.name == "float16":
-            array = array.astype(np.float32)  # rounded twice, as PyTorch, native and generated kernels do
-        result = array.astype(numpy_dtype(dtype))
+            # Rounded twice, as PyTorch, native and generated kernels do.
+            result = array.astype(np.float32).astype(np.float16)
+        else:
+            result = array.astype(numpy_dtype(dtype))
     return result if array.flags.c_contiguous else arranged(result, array)
 
 
