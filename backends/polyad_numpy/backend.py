@@ -48,6 +48,8 @@ class NumpyBackend(Backend):
             return
         if source.dtype.kind == "c" and target.dtype.kind not in "cb":
             source = source.real
+        if source.dtype == np.float64 and target.dtype == np.float16:
+            source = source.astype(np.float32)  # as `cast` rounds
         thread.run(np.copyto, target, source, casting="unsafe")
 
     def copy_all(self, targets: Sequence[Any], sources: Sequence[Any]) -> None:
