@@ -277,9 +277,16 @@ def test_a_run_that_is_killed_ends_as_one_that_is_not(whole):
     assert training.kills(1, "cpu", seed=1, expected=whole) == []
 
 
-@pytest.mark.parametrize("after", [1, 10, 11, 24])
-def test_ctrl_c_saves_and_the_run_goes_on_exactly(tmp_path, after, whole):
+@pytest.fixture
+def keyboard():
+    """Ctrl-C as in a terminal: programs in the background are started without it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
+
+@pytest.mark.parametrize("after", [1, 10, 11, 24])
+def test_ctrl_c_saves_and_the_run_goes_on_exactly(tmp_path, after, whole, keyboard):
     class Pressed(training.Model):
         batches = 0
 
@@ -299,7 +306,7 @@ def test_ctrl_c_saves_and_the_run_goes_on_exactly(tmp_path, after, whole):
     assert training.digest(*training.run(tmp_path / "stopped", "cpu")) == whole
 
 
-def test_a_second_ctrl_c_ends_it_at_once():
+def test_a_second_ctrl_c_ends_it_at_once(keyboard):
     class Pressed(Line):
         def training_step(self, batch, batch_idx):
             for _ in range(2):
