@@ -124,6 +124,7 @@ ERRORS = [
             call=lambda op, tensor, value=value: op(tensor(2, 3, dtype=int64) * 0 + value, tensor(5, 2)),
             raises=IndexError,
             match=rf"embedding(_bag)?: input\[0(, 0)?\] = {value} is not in \[0, 5\)\n.*weight",
+            fused=True,
         )
         for op in ("embedding", "embedding_bag")
         for value in (5, -1)
