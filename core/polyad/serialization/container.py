@@ -79,6 +79,11 @@ class Contents:
     blobs: dict[str, Blob]
     metadata: dict[str, str]
 
+    @property
+    def is_of_polyad(self) -> bool:
+        """Whether the file says to be polyad's, which has a structure and checksums, not only named arrays."""
+        return not self.metadata.keys().isdisjoint(("polyad", "polyad.crc32"))
+
 
 def write_container(stream: IO[bytes], contents: Contents) -> None:
     """Write *contents* to a binary *stream*. The caller vouches for shapes that agree with the data."""
@@ -150,14 +155,17 @@ def contents_of(source: Source) -> Contents:
     if source.size != total:
         state = "is truncated" if source.size < total else "has more data than its header says"
         raise damaged(source.name, f"{state}: {source.size} bytes, and {total} are described")
+    contents = Contents({}, metadata)
 
     def blob(item: tuple[str, tuple[dtypes.DType, tuple[int, ...], int, int]]) -> Blob:
         name, (dtype, shape, begin, end) = item
-        data, checksum = source.data_and_checksum(8 + length + begin, end - begin, f"tensor {name!r}")
+        where = (8 + length + begin, end - begin, f"tensor {name!r}")
+        data, checksum = source.data_and_checksum(*where) if contents.is_of_polyad else (source.data(*where), None)
         return Blob(dtype, shape, swapped(data, dtype), checksum)
 
     blobs = of_each(blob, entries.items(), 0 if source.mapped else total)
-    return Contents(dict(zip(entries, blobs, strict=True)), metadata)
+    contents.blobs.update(zip(entries, blobs, strict=True))
+    return contents
 
 
 def header_length(begin: bytes, source: str) -> int:

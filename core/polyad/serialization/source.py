@@ -91,8 +91,10 @@ class Source:
             self._file.seek(0)
             self._file.read(1)
 
-    def _fill(self, view: memoryview, at: int, what: str) -> int:
-        """Fill *view* from byte *at* on; gives the checksum, computed while the bytes are in the processor's cache."""
+    def _fill(self, view: memoryview, at: int, what: str, checked: bool = False) -> int:
+        """Fill *view* from byte *at* on; if *checked*, gives the checksum, computed while the bytes are in the
+        processor's cache.
+        """
         assert self._file is not None
         done = checksum = 0
         while done < len(view):
@@ -105,22 +107,29 @@ class Source:
                     read = self._file.readinto(part)  # type: ignore[attr-defined]
             if not read:
                 raise damaged(self.name, f"ends within {what}")
-            checksum = zlib.crc32(part[:read], checksum)
+            if checked:
+                checksum = zlib.crc32(part[:read], checksum)
             done += read
         return checksum
 
     def data(self, at: int, count: int, what: str) -> Any:
         """The bytes to make an array of: the mapped memory itself, or a copy."""
-        return self.data_and_checksum(at, count, what)[0]
-
-    def data_and_checksum(self, at: int, count: int, what: str) -> tuple[Any, int | None]:
-        """The same, and the CRC-32 of the bytes; None of mapped memory, which would be read for it."""
         self._check(at, count, what)
         if self._memory is not None:
             part = self._memory[at : at + count]
-            return (part, None) if self.mapped else (bytearray(part), zlib.crc32(part))
+            return part if self.mapped else bytearray(part)
         view = room(count)
-        return view, self._fill(view, at, what)
+        self._fill(view, at, what)
+        return view
+
+    def data_and_checksum(self, at: int, count: int, what: str) -> tuple[Any, int | None]:
+        """The same, and the CRC-32 of the bytes; None of mapped memory, which would be read for it."""
+        if self._memory is not None:
+            data = self.data(at, count, what)
+            return data, None if self.mapped else zlib.crc32(data)
+        self._check(at, count, what)
+        view = room(count)
+        return view, self._fill(view, at, what, checked=True)
 
     def stream(self) -> IO[bytes]:
         """The bytes as a file to read."""

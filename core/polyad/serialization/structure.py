@@ -398,7 +398,7 @@ def decode(
     Raises:
         SerializationError: whatever is wrong with the contents.
     """
-    if contents.metadata.keys().isdisjoint(("polyad", "polyad.crc32")):
+    if not contents.is_of_polyad:
         tensors = {
             name: load_device(flat(_checked_bytes(name, blob, source)), "cpu") for name, blob in contents.blobs.items()
         }

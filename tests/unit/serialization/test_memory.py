@@ -1,6 +1,12 @@
 """Tensors that share memory, and their strides, after loading."""
 
+from zlib import crc32
+
+import pytest
+
 import polyad
+from polyad.interop import numpy as interop
+from polyad.serialization import source
 from saved_files import saved, through
 
 
@@ -72,3 +78,24 @@ def test_what_is_loaded_can_be_written():
     x = through(polyad.zeros(2))
     x += 1
     assert x.tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("madvise", [interop._MADVISE, lambda *_: -1, None])
+def test_room_can_be_written_to_on_every_system(monkeypatch, madvise):
+    monkeypatch.setattr(interop, "_MADVISE", madvise)
+    for size in (1, (1 << 22) - 1, (1 << 22) + 4097):
+        room = interop.room(size)
+        assert len(room) == size
+        room[:] = b"\1" * size
+        assert polyad.tensor([room[0], room[-1]]).tolist() == [1, 1]
+
+
+def test_no_checksum_is_computed_where_none_is_compared(tmp_path, monkeypatch):
+    polyad.save({"w": polyad.ones(3)}, tmp_path / "named", format="safetensors")
+    polyad.save({"w": polyad.ones(3)}, tmp_path / "own")
+    computed = []
+    monkeypatch.setattr(source.zlib, "crc32", lambda data, begin=0: computed.append(len(data)) or crc32(data, begin))
+    assert polyad.load(tmp_path / "named")["w"].tolist() == [1.0, 1.0, 1.0]
+    assert 12 not in computed
+    polyad.load(tmp_path / "own")
+    assert 12 in computed
