@@ -19,11 +19,14 @@ from collections import Counter
 from pathlib import Path
 
 PROGRAM = """
+import faulthandler
+import signal
 import sys
 import worker_datasets as data
 from polyad.utils.data import DataLoader
 
 if __name__ == "__main__":
+    faulthandler.register(signal.SIGUSR1)
     method, dataset, persistent = sys.argv[1:]
     loader = DataLoader(
         getattr(data, dataset)(100_000), batch_size=2, num_workers=2, multiprocessing_context=method,
@@ -68,8 +71,10 @@ def run(number: int) -> list[str]:
             try:
                 _, told = process.communicate(timeout=SECONDS)
             except subprocess.TimeoutExpired:
+                process.send_signal(signal.SIGUSR1)  # says where it is
+                time.sleep(1)
                 process.kill()
-                return [f"{what}: goes on for {SECONDS:g} s"]
+                return [f"{what}: goes on for {SECONDS:g} s: {process.communicate()[1]}"]
         findings = []
         left = _still_there(workers)
         if left:

@@ -172,8 +172,8 @@ def room(size: int) -> memoryview:
         return memoryview(np.empty(size, np.uint8))  # type: ignore[arg-type]
     # NumPy asks for huge pages. Where memory is in pieces, finding them takes longer than reading a file.
     memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    # All pages at once take half as long as each when it is first written to. The call lets go of the interpreter, which
-    # mmap does not. A system too old for it refuses, and the pages come when they are written to.
+    # All pages at once take half as long as each when it is first written to. The call lets go of the interpreter,
+    # which mmap does not. A system too old for it refuses, and the pages come when they are written to.
     _MADVISE(ctypes.addressof(ctypes.c_char.from_buffer(memory)), size, _POPULATE)
     return memoryview(memory)
 

@@ -31,6 +31,7 @@ from ..errors import (
     BackendUnavailable,
     DeviceError,
     SerializationError,
+    describe,
 )
 from ..files import checked_path, is_remote, local_path, opened, replacing
 from ..files.json_text import LONGEST
@@ -252,6 +253,12 @@ def _placer(map_location: MapLocation, source: str) -> Callable[[Tensor, str], T
                         fix="return the given tensor, moved: tensor.to(device)",
                     )
                 return wanted
+        if not (wanted is None or isinstance(wanted, str | Device)):
+            raise ArgumentTypeError(
+                f"load: map_location gives {describe(wanted)} for what was saved on {saved_on}",
+                fix='have it give a device such as "cpu", or None'
+                + ("" if isinstance(map_location, Mapping) else ", or the tensor that it is given"),
+            )
         try:
             moved: Tensor = tensor.to(saved_on if wanted is None else wanted)
             return moved

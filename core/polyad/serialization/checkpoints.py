@@ -21,7 +21,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ..errors import ArgumentError, SerializationError
+from ..errors import ArgumentError, SerializationError, safe_repr, wrong_type
 from ..files import FileMissing, FileTrouble, checked_path, trouble
 from ..tensor import Tensor
 
@@ -43,6 +43,7 @@ class CheckpointManager:
 
     Raises:
         ValueError: counts that are none, or another *best_is*.
+        TypeError: an *asynchronous* that is not a bool.
         OSError: the folder cannot be created.
 
     >>> import tempfile, polyad
@@ -70,6 +71,8 @@ class CheckpointManager:
                 raise ArgumentError(f"CheckpointManager: {name} is {count!r}, not a positive int", fix="pass 1 or more")
         if best_is not in ("largest", "smallest"):
             raise ArgumentError(f"CheckpointManager: best_is is {best_is!r}", fix='pass "largest" or "smallest"')
+        if not isinstance(asynchronous, bool):
+            raise wrong_type("CheckpointManager", "asynchronous", asynchronous, "a bool")
         self.folder = Path(checked_path(folder, "CheckpointManager"))
         self.keep = keep
         self.every = every
@@ -84,8 +87,15 @@ class CheckpointManager:
             raise trouble("CheckpointManager", self.folder, error) from error
 
     def step(self, make: Callable[[], Any], step: int, score: float | None = None) -> bool:
-        """Save what *make* gives, if *step* is a multiple of *every*; whether it was."""
-        if step % self.every:
+        """Save what *make* gives, if *step* is a multiple of *every*; whether it was.
+
+        Raises:
+            TypeError: a *make* that cannot be called.
+            What `save` raises.
+        """
+        if not callable(make):
+            raise wrong_type("CheckpointManager.step", "make", make, "a function that gives the object to save")
+        if _checked_step("step", step) % self.every:
             return False
         self.save(make(), step, score)
         return True
@@ -95,13 +105,12 @@ class CheckpointManager:
 
         Raises:
             ValueError: a step that is no count.
+            TypeError: a score that is no number.
             Whatever `polyad.save` raises, of this checkpoint, or of the last if it was written asynchronously.
         """
-        if type(step) is not int or step < 0:
-            raise ArgumentError(f"CheckpointManager.save: step is {step!r}, not an int of at least 0", fix="count them")
+        path = self._path(_checked_step("save", step))
+        record = {"step": step, "score": _checked_score(score), "object": obj}
         self.wait()
-        path = self._path(step)
-        record = {"step": step, "score": None if score is None else float(score), "object": obj}
         if not self.asynchronous:
             self._write(record, path)
             return path
@@ -171,8 +180,10 @@ class CheckpointManager:
         return self.load(step, map_location)
 
     def load(self, step: int, map_location: Any = None) -> Any:
-        """The object of the checkpoint of *step*; raises as `polyad.load` does."""
-        return self._record(step, map_location)["object"]
+        """The object of the checkpoint of *step*; raises ValueError for a step that is no count, else as `polyad.load`
+        does.
+        """
+        return self._record(_checked_step("load", step), map_location)["object"]
 
     def _record(self, step: int, map_location: Any, mmap: bool = False) -> dict[str, Any]:
         from . import load
@@ -242,6 +253,21 @@ class CheckpointManager:
         except OSError:
             return None
         return int(match[1]) if match and self._path(int(match[1])).exists() else None
+
+
+def _checked_step(method: str, step: Any) -> int:
+    if type(step) is not int or step < 0:
+        raise ArgumentError(
+            f"CheckpointManager.{method}: step is {safe_repr(step)}, not an int of at least 0", fix="count them"
+        )
+    return step
+
+
+def _checked_score(score: Any) -> float | None:
+    # Text would be taken by float() too.
+    if score is None or (hasattr(score, "__float__") and not isinstance(score, str)):
+        return None if score is None else float(score)
+    raise wrong_type("CheckpointManager.save", "score", score, "a real number")
 
 
 def _copied(value: Any) -> Any:

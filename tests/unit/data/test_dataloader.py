@@ -3,6 +3,7 @@
 import pytest
 
 import polyad
+from polyad import errors
 from polyad.utils.data import (
     BatchSampler,
     DataLoader,
@@ -175,6 +176,23 @@ def test_a_stream_decides_its_order_itself(arguments):
 def test_worker_options_are_checked(arguments):
     with pytest.raises(ValueError, match=next(iter(arguments))):
         DataLoader(Squares(), **arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [
+        ({"timeout": "3"}, "timeout is str, not a number of seconds"),
+        ({"timeout": None}, "timeout is NoneType"),
+        ({"generator": 5}, "generator is int, not a polyad.Generator"),
+        ({"sampler": 5}, "sampler is int, not an iterable of indices"),
+        ({"batch_sampler": 5}, "batch_sampler is int, not an iterable of indices"),
+        ({"dataset": 5}, "dataset is int, not a dataset with an index"),
+        ({"dataset": None}, "dataset is NoneType"),
+    ],
+)
+def test_arguments_of_another_type_are_named(arguments, what):
+    with pytest.raises(errors.ArgumentTypeError, match=f"DataLoader: {what}"):
+        DataLoader(**{"dataset": Squares(), **arguments})
 
 
 def test_collate_fn_must_be_callable():

@@ -58,6 +58,11 @@ def test_arguments_are_checked(arguments, error):
         DistributedSampler(range(4), **arguments)
 
 
+def test_an_epoch_is_an_int():
+    with pytest.raises(TypeError, match="set_epoch: epoch is str, not an int"):
+        DistributedSampler(range(4), 2, 0).set_epoch("3")
+
+
 def test_a_stream_has_no_shares():
     with pytest.raises(TypeError, match="a dataset with a length"):
         DistributedSampler(iter([1]), 2, 0)

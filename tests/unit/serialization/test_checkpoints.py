@@ -9,6 +9,7 @@ import pytest
 import polyad
 from fuzz import checkpoints
 from polyad import nn
+from polyad.errors import PolyadError
 from polyad.serialization import CheckpointManager
 
 
@@ -97,9 +98,34 @@ def test_a_manager_without_checkpoints(tmp_path):
             CheckpointManager(tmp_path, **arguments)
     with pytest.raises(ValueError, match="step is -1"):
         manager.save({}, -1)
+    with pytest.raises(TypeError, match="asynchronous is str, not a bool"):
+        CheckpointManager(tmp_path, asynchronous="no")
     (tmp_path / "file").write_text("")
     with pytest.raises(OSError, match="file"):
         CheckpointManager(tmp_path / "file" / "folder")
+
+
+@pytest.mark.parametrize(
+    ("call", "what"),
+    [
+        (lambda manager: manager.step(3, dict), "CheckpointManager.step: make is int, not a function"),
+        (lambda manager: manager.step({}, 3), "CheckpointManager.step: make is dict, not a function"),
+        (lambda manager: manager.step(dict, "3"), "CheckpointManager.step: step is '3', not an int"),
+        (lambda manager: manager.step(dict, 3.5), "CheckpointManager.step: step is 3.5, not an int"),
+        (lambda manager: manager.save(3, {}), r"CheckpointManager.save: step is \{\}, not an int"),
+        (lambda manager: manager.save({}, 3, "0.5"), "CheckpointManager.save: score is str, not a real number"),
+        (lambda manager: manager.save({}, 3, [1]), "CheckpointManager.save: score is list, not a real number"),
+        (lambda manager: manager.save({}, 3, 1j), "CheckpointManager.save: score is complex, not a real number"),
+        (lambda manager: manager.load("3"), "CheckpointManager.load: step is '3', not an int"),
+        (lambda manager: manager.load(None), "CheckpointManager.load: step is None, not an int"),
+        (lambda manager: manager.load(-1), "CheckpointManager.load: step is -1, not an int"),
+    ],
+)
+def test_wrong_arguments_are_named(tmp_path, call, what):
+    manager = CheckpointManager(tmp_path)
+    with pytest.raises(PolyadError, match=what):
+        call(manager)
+    assert manager.steps() == []
 
 
 # ------------------------------------------------------------------------------------------------------- killed writers

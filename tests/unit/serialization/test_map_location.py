@@ -30,6 +30,9 @@ def test_map_location(tmp_path):
         loaded(data, map_location=3)
     with pytest.raises(RuntimeError, match="another shape or dtype"):
         loaded(data, map_location=lambda tensor, name: tensor[1:])
+    for location in ({"cpu": 5}, lambda *_: 5):
+        with pytest.raises(TypeError, match="map_location gives int 5 for what was saved on cpu"):
+            loaded(data, map_location=location)
 
 
 def test_a_device_that_is_not_here():

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from polyad import errors
 from polyad.backend.accelerators import pinning
+from polyad.random.generator import Generator
 from polyad.tensor import Tensor
 from polyad.utils.data.collate import default_collate, default_convert
 from polyad.utils.data.dataset import Dataset, IterableDataset
@@ -22,9 +23,6 @@ from polyad.utils.data.loading import Epoch, FromWorkers, InProcess, checked_sta
 from polyad.utils.data.sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, checked_count
 from polyad.utils.data.workers.pool import Pool, checked_context
 from polyad.utils.data.workers.process import Job
-
-if TYPE_CHECKING:
-    from polyad import Generator
 
 __all__ = ["DataLoader"]
 
@@ -110,7 +108,14 @@ class DataLoader(Generic[T]):
                 f"DataLoader: collate_fn is {errors.describe(collate_fn)}, which cannot be called",
                 fix="pass a function of a list of samples",
             )
+        if generator is not None and not isinstance(generator, Generator):
+            raise errors.wrong_type("DataLoader", "generator", generator, "a polyad.Generator")
+        for name, given in (("sampler", sampler), ("batch_sampler", batch_sampler)):
+            if given is not None and not (hasattr(given, "__iter__") or hasattr(given, "__getitem__")):
+                raise errors.wrong_type("DataLoader", name, given, "an iterable of indices")
         iterable = isinstance(dataset, IterableDataset)
+        if not (iterable or hasattr(dataset, "__getitem__") or hasattr(dataset, "__getitems__")):
+            raise errors.wrong_type("DataLoader", "dataset", dataset, "a dataset with an index, or an IterableDataset")
         if iterable:
             _check_iterable(shuffle, sampler, batch_sampler)
         if sampler is not None and shuffle:
@@ -268,6 +273,8 @@ def _check_workers(
             f"DataLoader: num_workers is {errors.safe_repr(num_workers)}, not an int of at least 0",
             fix="pass 0 to read in this process",
         )
+    if not isinstance(timeout, int | float):
+        raise errors.wrong_type("DataLoader", "timeout", timeout, "a number of seconds")
     if timeout < 0:
         raise errors.ArgumentError(
             f"DataLoader: timeout is {errors.safe_repr(timeout)}, which is negative", fix="pass seconds, or 0 for none"

@@ -83,5 +83,11 @@ class DistributedSampler(Sampler[int]):
         return self.num_samples
 
     def set_epoch(self, epoch: int) -> None:
-        """Say which epoch comes next, in all processes the same."""
+        """Say which epoch comes next, in all processes the same.
+
+        Raises:
+            TypeError: it is not an int.
+        """
+        if not isinstance(epoch, int):
+            raise errors.wrong_type("DistributedSampler.set_epoch", "epoch", epoch, "an int")
         self.epoch = epoch

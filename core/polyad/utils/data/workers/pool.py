@@ -108,7 +108,7 @@ class Pool:
         forked = context.get_start_method() == "fork"
         if forked:
             _check_fork()
-            prepare()
+            prepare()  # before they are forked
         elif context.get_start_method() == "forkserver":
             _preload(context)
         packed = None if forked else _packed(job)
@@ -130,6 +130,7 @@ class Pool:
             if packed is not None:
                 for worker in self.workers:
                     self._send(worker, packed)
+                prepare()  # while they start
         except BaseException:
             self.close()
             raise

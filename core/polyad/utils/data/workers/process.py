@@ -66,9 +66,12 @@ def run(connection: Connection, worker: int, job: Job | None) -> None:
 
 
 def prepare() -> None:
-    """Load what workers need in any case: once, in the process that they are forked from."""
+    """Load what workers and their loop need in any case: in the process that workers are forked from, and in the loop's
+    while they start. Ctrl-C can be lost in an import (Python ignores what is raised in callbacks of its import locks),
+    so none should be left for the loop.
+    """
     default_collate([0])
-    default_collate([polyad.zeros(1)])
+    pickle.loads(pickle.dumps(default_collate([polyad.zeros(1)]), protocol=5))
 
 
 class _Talk:
