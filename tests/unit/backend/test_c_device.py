@@ -17,6 +17,7 @@ from polyad import backends
 from polyad.backend import c_compiler
 from polyad.dispatch.plan import CompilerWarning
 from polyad_conformance.calls import Target
+from polyad_conformance.checks.large import check_large_gradients
 from polyad_conformance.checks.storage import check_overlap
 
 NAME = "generated"
@@ -89,6 +90,10 @@ def test_composites_run_as_kernels_of_their_bodies(c) -> None:
 @pytest.mark.parametrize("dtype", [polyad.float32, polyad.float64, polyad.bfloat16, polyad.complex64, polyad.bool])
 def test_a_copy_onto_the_memory_that_it_reads_keeps_every_bit(c, dtype) -> None:
     check_overlap(dtype, Target(NAME))
+
+
+def test_the_gradient_of_a_long_row_is_right_without_vectors(c) -> None:
+    check_large_gradients(Target(NAME))
 
 
 def test_a_model_trains(c) -> None:
