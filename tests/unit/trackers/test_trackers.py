@@ -2,13 +2,16 @@
 
 import io
 import json
+import sys
 import warnings
 
 import pytest
 from rich.console import Console
 
+import polyad as torch
+from polyad import trackers
 from polyad.errors import ArgumentError
-from polyad.trackers import CSVTracker, TerminalTracker, Tracker, available, learning_curve, open_tracker, read_csv
+from polyad.trackers import CSVTracker, TerminalTracker, available, learning_curve, open_tracker, read_csv
 from polyad.trackers.terminal import drawn
 
 
@@ -76,7 +79,78 @@ def test_a_tracker_that_cannot_be_made_is_told_of_and_keeps_nothing(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         tracker.log_metrics({"loss": 1.0}, step=1)
-    assert type(tracker) is Tracker
+        tracker.log_image("a", None)
+    assert not tracker.__dict__
+
+
+@pytest.mark.parametrize("name", ["mlflow", "tensorboard", "trackio", "wandb"])
+def test_a_tool_that_is_not_installed_is_told_of_with_its_extra(name, monkeypatch):
+    module = {"tensorboard": "tensorboardX"}.get(name, name)
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(ImportError, match=f"not installed(.|\n)*pip install 'polyad\\[{name}\\]'"):
+        getattr(trackers, {"mlflow": "MLflow", "tensorboard": "TensorBoard"}.get(name, name.title()) + "Tracker")("x")
+    with pytest.warns(UserWarning, match=f"the tracker '{name}' cannot be used") as told:
+        tracker = open_tracker(name, "x")
+        tracker.log_metrics({"loss": 1.0}, step=1)
+        tracker.log_graph(None)
+    assert len(told) == 1
+
+
+def test_what_has_no_place_is_told_of_once():
+    tracker = TerminalTracker(Console(file=io.StringIO()))
+    with pytest.warns(UserWarning) as told:
+        for _ in range(2):
+            tracker.log_image("a", [[0.0]])
+            tracker.log_artifact("file")
+    assert [str(one.message) for one in told] == [
+        "TerminalTracker has no place for images: they are not kept",
+        "TerminalTracker has no place for artifacts: they are not kept",
+    ]
+
+
+def test_a_tracker_that_fails_is_told_of_once_whoever_calls_it(tmp_path):
+    (tmp_path / "file").write_text("")
+    tracker = CSVTracker(tmp_path / "file")
+    with pytest.warns(UserWarning, match="CSVTracker failed, the run goes on without it: FileExistsError") as told:
+        for step in range(3):
+            tracker.log_metrics({"loss": 1.0}, step=step)
+            tracker.log_text("a", "b")
+    assert len(told) == 1
+
+
+def test_a_model_is_listed_as_text_by_default(tmp_path):
+    model = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.BatchNorm1d(3), torch.nn.Dropout())
+    tracker, before = CSVTracker(tmp_path), torch.get_rng_state()
+    tracker.log_graph(model)
+    tracker.log_graph(model, torch.ones(1, 2))
+    modules, ops = map(json.loads, (tmp_path / "text.jsonl").read_text().splitlines())
+    assert "Linear(in_features=2, out_features=3" in modules["text"]
+    assert "batch_norm" in ops["text"]
+    assert model.training
+    assert model[1].num_batches_tracked.item() == 0
+    assert bool((torch.get_rng_state() == before).all())
+
+
+def test_a_run_that_goes_on_begins_with_the_rows_of_its_checkpoint(tmp_path):
+    CSVTracker(tmp_path).log_metrics({"loss": 9.0}, step=1)  # an older run
+    first = CSVTracker(tmp_path)
+    assert first.state_dict() == {"rows": 1, "texts": 0}
+    first.log_metrics({"loss": 3.0}, step=1)
+    first.log_text("a", "b", step=1)
+    state = first.state_dict()
+    first.log_metrics({"loss": 2.0}, step=1)
+    first.log_metrics({"other": 1.0}, step=2)
+    first.log_text("a", "c", step=2)
+    with open(first.path, "a") as stream:
+        stream.write("3,")
+    second = CSVTracker(tmp_path)
+    second.load_state_dict(state)
+    second.log_metrics({"loss": 1.0}, step=2)
+    assert read_csv(second.path) == [{"step": step, "loss": loss} for step, loss in ((1, 9.0), (1, 3.0), (2, 1.0))]
+    assert len((tmp_path / "text.jsonl").read_text().splitlines()) == 1
+    second.load_state_dict({"rows": 50, "texts": 50})
+    second.log_metrics({"loss": 0.5}, step=3)
+    assert len(read_csv(second.path)) == 4
 
 
 def test_an_unknown_name_is_refused():
