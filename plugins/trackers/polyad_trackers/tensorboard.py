@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -45,7 +46,9 @@ class TensorBoardTracker(Tracker):
     def experiment(self) -> Any:
         """The ``SummaryWriter``."""
         if self._writer is None:
-            self._writer = self._make(str(self.folder), purge_step=self._purge, **self._options)
+            # Files are named by the second: a second one of the same second would take the place of the first.
+            options = {"filename_suffix": f".{time.time_ns():020}", **self._options}
+            self._writer = self._make(str(self.folder), purge_step=self._purge, **options)
             self._purge = None
         return self._writer
 

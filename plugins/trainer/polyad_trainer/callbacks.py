@@ -15,7 +15,7 @@ import pluggy
 
 from polyad.errors import ArgumentError, PolyadError
 
-__all__ = ["Callback", "EarlyStopping", "Hooks", "LearningRateMonitor", "NotLogged", "hook"]
+__all__ = ["Callback", "EarlyStopping", "Hooks", "LearningRateMonitor", "NotLogged", "hook", "takes"]
 
 hook = pluggy.HookimplMarker("polyad_trainer")
 _spec = pluggy.HookspecMarker("polyad_trainer")
@@ -115,10 +115,10 @@ class Hooks:
             getattr(self.manager.hook, name)(**dict(zip(names, (trainer, module, *arguments))))
         own = getattr(module, name, None)
         if own is not None and name not in ("on_save_checkpoint", "on_load_checkpoint"):
-            own(*arguments[: _takes(own)])
+            own(*arguments[: takes(own)])
 
 
-def _takes(method: Any) -> int:
+def takes(method: Any) -> int:
     """How many arguments a module's hook takes: ``dataloader_idx`` may be left out."""
     parameters = inspect.signature(method).parameters.values()
     if any(p.kind is p.VAR_POSITIONAL for p in parameters):
@@ -133,7 +133,7 @@ def _adapted(callback: Callback) -> Any:
         if getattr(type(callback), name) is declared:
             continue
         method = getattr(callback, name)
-        count = _takes(method)
+        count = takes(method)
 
         names = declared.__code__.co_varnames[1 : declared.__code__.co_argcount]
         adapter = _written(name, names, f"method({', '.join(names[:count])})", method=method)

@@ -8,6 +8,7 @@ batch is done, so a checkpoint that is saved now resumes with the next batch.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -77,6 +78,7 @@ def _epoch(trainer: Any, resumed: dict[str, Any] | None) -> None:
     title = f"epoch {trainer.current_epoch + 1}{epochs}"
     trainer.bar.begin(title, total, trainer.batches_done)
     complete = False
+    had = trainer.batches_done
     try:
         for batch in _batches(trainer, waiting, total):
             _batch(trainer, batch, trainer.batches_done, waiting)
@@ -91,6 +93,10 @@ def _epoch(trainer: Any, resumed: dict[str, Any] | None) -> None:
         trainer.bar.end()
     if not complete and not (trainer.should_stop or trainer.max_steps_done()):
         return  # Ctrl-C: the epoch goes on when the run is resumed
+    if trainer.batches_done == had and not middle:
+        _tell_of_no_batches(trainer)
+    _step_with_the_rest(trainer)
+    trainer.passed_over = 0
     trainer.at_epoch_end = True
     values, unlogged = trainer.training_results.epoch_values()
     trainer.callback_metrics.update(values)
@@ -105,6 +111,30 @@ def _epoch(trainer: Any, resumed: dict[str, Any] | None) -> None:
     shown = {n: v for n, v in trainer.callback_metrics.items() if trainer.on_bar(n)}
     trainer.bar.line(title, shown or values, waiting)
     hooks.call("on_safe_point", trainer)
+
+
+def _step_with_the_rest(trainer: Any) -> None:
+    """Step with the gradients that a step of several batches has so far: where nobody knew which batch is the last."""
+    if not trainer.pending:
+        return
+    loss = trainer.last_loss
+    trainer.lightning_module.optimizer_step(
+        trainer.current_epoch, trainer.batches_done - 1, trainer.steps.wrapped[0], lambda: loss
+    )
+    trainer.steps.step_schedules("step", trainer.global_step)
+    if trainer.global_step % trainer.log_every_n_steps == 0:
+        trainer.track(trainer.training_results.step_values())
+
+
+def _tell_of_no_batches(trainer: Any) -> None:
+    if trainer.told_of_no_batches or trainer.num_training_batches == 0:
+        return
+    trainer.told_of_no_batches = True
+    warnings.warn(
+        f"epoch {trainer.current_epoch + 1} had no batches: pass data that can be read again and again, a DataLoader "
+        "say, not an iterator over them",
+        stacklevel=2,
+    )
 
 
 def _batches(trainer: Any, waiting: Waiting, total: int | None) -> Iterator[Any]:
@@ -175,6 +205,8 @@ def _learn(trainer: Any, batch: Any, index: int, last: bool) -> Any:
             return None
         _check(trainer, loss, batch, index, random)
         steps.backward(loss / count if count > 1 else loss)
+        if count > 1:
+            trainer.last_loss = loss.detach()
         return loss
 
     if (trainer.pending + 1) % count and not last:

@@ -47,6 +47,8 @@ class Results:
         self._tallies: dict[str, _Tally] = {}
         self._metrics: dict[str, Any] = {}
         self._options: dict[str, tuple[bool, bool, bool, bool]] = {}
+        self._computed: dict[str, float] = {}
+        self.loader: int | None = None
 
     def add(
         self, name: str, value: Any, on_step: bool, on_epoch: bool, weight: float, how: str, bar: bool, logger: bool
@@ -76,6 +78,15 @@ class Results:
                 tally = self._tallies[name] = _Tally(how)
             tally.add(value, weight)
 
+    def end_of_loader(self) -> None:
+        """The values of metrics that a loader alone has: another loader may go on with the same metric."""
+        suffix = f"/dataloader_idx_{self.loader}"
+        for name in [name for name in self._metrics if self.loader is not None and name.endswith(suffix)]:
+            metric = self._metrics.pop(name)
+            self._computed[name] = float(metric.compute())
+            metric.reset()
+        self.loader = None
+
     def step_values(self) -> dict[str, float]:
         """The last values of steps, as numbers."""
         return {name: float(value) for name, value in self.step.items() if value is not None}
@@ -93,8 +104,10 @@ class Results:
             elif on_step:
                 unlogged.add(name)
         for name, metric in self._metrics.items():
-            values[name] = float(metric.compute())
+            self._computed[name] = float(metric.compute())
             metric.reset()
+        for name, value in self._computed.items():
+            values[name] = value
             if not self._options[name][3]:
                 unlogged.add(name)
         return values, unlogged

@@ -44,10 +44,10 @@ class _Plain(LightningModule):
         self.log("loss", loss, prog_bar=True, on_step=True, on_epoch=True)
         return loss
 
-    def validation_step(self, batch: Any, batch_idx: int) -> None:
+    def validation_step(self, batch: Any, batch_idx: int, dataloader_idx: int = 0) -> None:
         self._evaluate(batch, "val")
 
-    def test_step(self, batch: Any, batch_idx: int) -> None:
+    def test_step(self, batch: Any, batch_idx: int, dataloader_idx: int = 0) -> None:
         self._evaluate(batch, "test")
 
     def _evaluate(self, batch: Any, name: str) -> None:
@@ -205,7 +205,9 @@ class Trainer:
 
     def _reset(self) -> None:
         self.current_epoch = self.global_step = self.batches_done = self.pending = self.passed_over = 0
-        self.at_epoch_end = self.validated = self.should_stop = self.sanity_checking = False
+        self.at_epoch_end = self.validated = self.should_stop = self.sanity_checking = self.told_of_no_batches = False
+        self.last_loss: Any = polyad.zeros(())
+        self.overfit_random: dict[str, Any] | None = None
         self.callback_metrics: dict[str, Any] = {}
         self._on_bar: set[str] = set()
         self.training_results = Results(training=True)
@@ -251,16 +253,17 @@ class Trainer:
         self.train_dataloader = self._loader(train_dataloaders, "train_dataloader", needed=True)
         has_step = hasattr(module, "validation_step")
         self.val_dataloaders = self._loaders(val_dataloaders, "val_dataloader") if has_step else []
+        found = self._checkpoint_of(ckpt_path)
         if self.overfit_batches:
-            self._overfit()
+            self._overfit(None if found is None else found.get("overfit"))
         self.evaluated = {"validation": self.val_dataloaders}
         self.num_training_batches = self.limited(self.train_dataloader, self.limits["train"])
         self.val_check_batches = self._val_check()
         self.optimizers, self.schedules = configured(module.configure_optimizers())
         self.steps = Steps(self)
         self._random = random_state(self.loaders)
-        found = self._checkpoint_of(ckpt_path)
         anomaly = polyad.detect_nonfinite() if self.detect_anomaly else nullcontext()
+        status = "failed"
         try:
             if found is not None:
                 state.restore(self, found, ckpt_path)
@@ -270,13 +273,14 @@ class Trainer:
             with self.interrupts, anomaly:
                 loop.run(self, found)
             self.hooks.call("on_fit_end", self)
+            status = "interrupted" if self.interrupted else "success"
             if self.interrupted:
                 self.tell(f"Stopped by Ctrl-C. {self.what_is_safe()}")
         except BaseException as error:
             self.hooks.call("on_exception", self, error)
             raise
         finally:
-            self._finish("fit", "success")
+            self._finish("fit", status)
 
     def validate(
         self,
@@ -325,11 +329,13 @@ class Trainer:
         found = self._checkpoint_of(path)
         if found is not None:
             module.load_state_dict(found["state_dict"])
+        status = "failed"
         try:
             with self.interrupts:
                 values = evaluate(self, kind)
+            status = "interrupted" if self.interrupted else "success"
         finally:
-            self._finish(kind, "success")
+            self._finish(kind, status)
         if verbose:
             for entry in values:
                 self.bar.line(kind, entry)
@@ -409,10 +415,12 @@ class Trainer:
 
     def note(
         self, name: str, value: Any, bar: bool, logger: bool | None, on_step: bool | None, on_epoch: bool | None,
-        how: str, size: int | None,
+        how: str, size: int | None, add_loader: bool = True,
     ) -> None:  # fmt: skip
         """See `LightningModule.log`."""
         results = self.results
+        if add_loader and results.loader is not None:
+            name = f"{name}/dataloader_idx_{results.loader}"
         on_step = results.training and on_epoch is not True if on_step is None else on_step
         on_epoch = not results.training if on_epoch is None else on_epoch
         if not results.training or self.at_epoch_end:
@@ -437,17 +445,40 @@ class Trainer:
             for tracker in self.loggers:
                 self._guarded(tracker, "log_metrics", values, step=self.global_step)
 
-    def _guarded(self, tracker: Any, method: str, *arguments: Any, **options: Any) -> None:
+    def _guarded(self, tracker: Any, method: str, *arguments: Any, **options: Any) -> Any:
         if id(tracker) in self._troubled:
-            return
+            return None
         try:
-            getattr(tracker, method)(*arguments, **options)
+            return getattr(tracker, method)(*arguments, **options)
         except Exception as error:
             self._troubled.add(id(tracker))
             warnings.warn(
                 f"{type(tracker).__name__} failed, training goes on without it: {type(error).__name__}: {error}",
                 stacklevel=2,
             )
+            return None
+
+    def _named_trackers(self) -> dict[str, Any]:
+        """The trackers that have a state, by their class and their place among those of that class."""
+        found: dict[str, Any] = {}
+        for tracker in self.loggers:
+            if hasattr(tracker, "state_dict") and hasattr(tracker, "load_state_dict"):
+                kind = type(tracker).__name__
+                found[f"{kind}-{sum(name.startswith(kind + '-') for name in found)}"] = tracker
+        return found
+
+    def tracker_states(self) -> dict[str, Any]:
+        """Where the trackers are, for a checkpoint."""
+        states: dict[str, Any] = {}
+        for name, tracker in self._named_trackers().items():
+            states[name] = self._guarded(tracker, "state_dict")
+        return states
+
+    def load_tracker_states(self, states: dict[str, Any]) -> None:
+        """Put the trackers where they were."""
+        for name, tracker in self._named_trackers().items():
+            if states.get(name):
+                self._guarded(tracker, "load_state_dict", states[name])
 
     def autocast(self) -> AbstractContextManager[Any]:
         """Where steps compute in half precision."""
@@ -544,13 +575,19 @@ class Trainer:
         is_several = isinstance(found, list | tuple) and found and all(hasattr(one, "dataset") for one in found)
         return list(found) if is_several else [found]
 
-    def _overfit(self) -> None:
+    def _overfit(self, random: dict[str, Any] | None) -> None:
+        """Have the first batches as data; those of a run that goes on, with the generators as they were then."""
+        before = random_state(self.loaders)
+        self.overfit_random = before if random is None else random
+        set_random_state(self.overfit_random, self.loaders)
         count = self.limited(self.train_dataloader, self.overfit_batches) or 1
         batches: list[Any] = []
         for batch in self.train_dataloader:
             batches.append(batch)
             if len(batches) == count:
                 break
+        if random is not None:
+            set_random_state(before, self.loaders)
         self.train_dataloader = batches
         self.val_dataloaders = [batches] if self.val_dataloaders else []
 

@@ -1,5 +1,6 @@
 """Trackers of other tools: what was written is read by the tool's own reader. The session `trackers` installs them."""
 
+import secrets
 import socket
 import time
 import warnings
@@ -301,6 +302,7 @@ def test_mlflows_server_is_away(tmp_path, client, monkeypatch):
 
 @pytest.fixture
 def storage(tmp_path, monkeypatch):
+    monkeypatch.setenv("TRACKIO_DIR", str(tmp_path / "trackio"))  # read once, when trackio is imported
     pytest.importorskip("trackio")
     import trackio.sqlite_storage as storage
 
@@ -308,7 +310,7 @@ def storage(tmp_path, monkeypatch):
 
 
 def test_trackio_reads_what_was_written(tmp_path, storage):
-    project = tmp_path.name.replace("_", "-")
+    project = f"test-{secrets.token_hex(4)}"
     tracker = TrackioTracker(project, "a run")
     everything(tracker, tmp_path)
     tracker.log_artifact(tmp_path / "notes.txt")
@@ -330,7 +332,7 @@ def test_trackio_reads_what_was_written(tmp_path, storage):
 
 
 def test_trackio_goes_on_with_the_run(tmp_path, storage):
-    project = tmp_path.name.replace("_", "-")
+    project = f"test-{secrets.token_hex(4)}"
     first, second = stopped_and_resumed(lambda: TrackioTracker(project), tmp_path)
     assert first.name == second.name
     assert storage.get_runs(project) == [first.name]
@@ -339,12 +341,11 @@ def test_trackio_goes_on_with_the_run(tmp_path, storage):
 
 
 def test_trackios_server_is_away(tmp_path, storage):
-    tracker = TrackioTracker(tmp_path.name.replace("_", "-"), server_url=f"{nobody()}?write_token=a")
+    tracker = TrackioTracker(f"test-{secrets.token_hex(4)}", server_url=f"{nobody()}?write_token=a")
     begun = time.monotonic()
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         Trainer(logger=tracker, max_epochs=1, log_every_n_steps=1, enable_progress_bar=False,
                 enable_checkpointing=False).fit(Line(), DATA)  # fmt: skip
-    print([str(one.message) for one in told])
-    assert told
+    assert any("could not be sent to the remote server" in str(one.message) for one in told)
     assert time.monotonic() - begun < 60
