@@ -284,6 +284,14 @@ def hugging_face(session: nox.Session) -> None:
 
 
 @nox.session(default=False)
+def trackers(session: nox.Session) -> None:
+    """Write runs for TensorBoard, Weights & Biases, MLflow and Trackio, and read them with these tools: 300 MB."""
+    install(session, extras="test,tensorboard,wandb,mlflow,trackio")
+    session.install("tensorboard>=2.18")
+    session.run("pytest", "-q", "-rs", "tests/unit/trackers", *session.posargs)
+
+
+@nox.session(default=False)
 def fuzz(session: nox.Session) -> None:
     """Look for crashes, hangs and misleading words: random calls and programs, mutated files, killed loaders and
     killed writers of checkpoints, killed training runs.

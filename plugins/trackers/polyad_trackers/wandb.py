@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from .given import as_histogram, as_picture, as_plain
@@ -54,6 +56,7 @@ class WandbTracker(Tracker):
         """The run of Weights & Biases."""
         if self._run is None:
             os.makedirs(self.folder, exist_ok=True)
+            self._wait_for_a_folder()
             options = dict(self._options)
             # A server that is away would hold the run up for 90 seconds, and the screen is the program's.
             settings = {"init_timeout": 20, "silent": True, "console": "off", **dict(options.pop("settings", {}))}
@@ -63,6 +66,15 @@ class WandbTracker(Tracker):
             self.id = self._run.id
             self._run.define_metric("*", step_metric="step")
         return self._run
+
+    def _wait_for_a_folder(self) -> None:
+        """Folders are named by the second and the id: going on within a second would write over what is there."""
+        there = Path(self.folder, "wandb")
+        while self.id is not None and any(
+            list(there.glob(f"*run-{time.strftime('%Y%m%d_%H%M%S', now)}-{self.id}"))
+            for now in (time.localtime(), time.gmtime())
+        ):
+            time.sleep(0.05)
 
     def log_metrics(self, metrics: Mapping[str, float], step: int | None = None) -> None:
         self._row({name: float(value) for name, value in metrics.items()}, step)

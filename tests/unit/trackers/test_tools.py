@@ -164,7 +164,15 @@ def records(tmp_path, monkeypatch):
     pytest.importorskip("wandb")
     for name in ("CACHE", "DATA", "CONFIG", "ARTIFACT"):
         monkeypatch.setenv(f"WANDB_{name}_DIR", str(tmp_path / "home"))
-    return wandb_records
+
+
+    def read(folder):
+        until = time.monotonic() + 30  # its process writes on for a moment when the run is finished
+        while not all("exit" in run for run in wandb_records(folder)) and time.monotonic() < until:
+            time.sleep(0.1)
+        return wandb_records(folder)
+
+    return read
 
 
 def wandb_records(folder):
