@@ -105,6 +105,12 @@ class Hooks:
             plugin = _adapted(callback) if isinstance(callback, Callback) else callback
             self.manager.register(plugin)
         self.used = {name for name in SIGNATURES if getattr(self.manager.hook, name).get_hookimpls()}
+        self._own: dict[str, tuple[Any, int] | None] = {}
+        """The module's hooks, looked up once a run, with how many arguments they take."""
+
+    def begin(self) -> None:
+        """A run begins, of another module maybe."""
+        self._own.clear()
 
     def call(self, name: str, trainer: Any, *arguments: Any) -> None:
         """Call a hook, of the callbacks and then of the module."""
@@ -113,9 +119,13 @@ class Hooks:
             spec = SIGNATURES[name].__code__
             names = spec.co_varnames[1 : spec.co_argcount]
             getattr(self.manager.hook, name)(**dict(zip(names, (trainer, module, *arguments))))
-        own = getattr(module, name, None)
-        if own is not None and name not in ("on_save_checkpoint", "on_load_checkpoint"):
-            own(*arguments[: takes(own)])
+        if name not in self._own:
+            own = getattr(module, name, None)
+            is_called = own is not None and name not in ("on_save_checkpoint", "on_load_checkpoint")
+            self._own[name] = (own, takes(own)) if is_called else None
+        found = self._own[name]
+        if found is not None:
+            found[0](*arguments[: found[1]])
 
 
 def takes(method: Any) -> int:

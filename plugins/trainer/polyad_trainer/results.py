@@ -52,14 +52,14 @@ class Results:
 
     def add(
         self, name: str, value: Any, on_step: bool, on_epoch: bool, weight: float, how: str, bar: bool, logger: bool
-    ) -> None:
-        """Note a value."""
+    ) -> Any:
+        """Note a value; gives it as it is kept."""
         if how not in REDUCTIONS:
             raise ArgumentError(f"log: reduce_fx is {how!r}", fix="pass one of " + ", ".join(map(repr, REDUCTIONS)))
         self._options[name] = (on_step, on_epoch, bar, logger)
         if not isinstance(value, int | float | Tensor) and hasattr(value, "compute"):
             self._metrics[name] = value
-            return
+            return value
         if isinstance(value, Tensor):
             if value.numel() != 1:
                 raise ArgumentError(
@@ -67,7 +67,8 @@ class Results:
                     operands={"value": value},
                     fix="log a mean or a sum of it",
                 )
-            value = value.detach()
+            # On the cpu a number waits for nothing, and sums of numbers take no ops.
+            value = value.item() if value.device.type == "cpu" else value.detach()
         if on_step:
             self.step[f"{name}_step" if on_epoch else name] = value if logger else None
         if bar:
@@ -77,6 +78,7 @@ class Results:
             if tally is None:
                 tally = self._tallies[name] = _Tally(how)
             tally.add(value, weight)
+        return value
 
     def end_of_loader(self) -> None:
         """The values of metrics that a loader alone has: another loader may go on with the same metric."""

@@ -425,11 +425,11 @@ class Trainer:
         on_epoch = not results.training if on_epoch is None else on_epoch
         if not results.training or self.at_epoch_end:
             on_step, on_epoch = False, True
-        results.add(name, value, on_step, on_epoch, size or _size(self._batch), how, bar, logger is not False)
+        kept = results.add(name, value, on_step, on_epoch, size or _size(self._batch), how, bar, logger is not False)
         if bar:
             self._on_bar |= {name, f"{name}_epoch"}
         if results.training and not on_epoch:
-            self.callback_metrics[name] = value.detach() if isinstance(value, Tensor) else value
+            self.callback_metrics[name] = kept
 
     def note_batch(self, batch: Any) -> None:
         """The batch that a value is of: its size is the value's weight."""
@@ -543,6 +543,7 @@ class Trainer:
             )
         self.lightning_module = module
         module.trainer = self
+        self.hooks.begin()
         dtype = PRECISIONS[self.precision] if self.precision.endswith("true") or self.precision == "64" else None
         module.to(self.device, dtype) if dtype is not None else module.to(self.device)
         self.datamodule = data if isinstance(data, LightningDataModule) else datamodule
