@@ -13,7 +13,7 @@ A tracker of another package registers its class in the entry-point group ``poly
 those that Lightning's loggers have.
 """
 
-from .curve import learning_curve
+from .curve import can_draw, learning_curve
 from .files import CSVTracker, read_csv
 from .mlflow import MLflowTracker
 from .tensorboard import TensorBoardTracker
@@ -32,6 +32,7 @@ __all__ = [
     "TrackioTracker",
     "WandbTracker",
     "available",
+    "can_draw",
     "learning_curve",
     "open_tracker",
     "read_csv",

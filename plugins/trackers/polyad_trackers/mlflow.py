@@ -19,7 +19,7 @@ __all__ = ["MLflowTracker"]
 
 STATUSES = {"success": "FINISHED", "failed": "FAILED", "interrupted": "KILLED"}
 PATIENCE = {"MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1", "MLFLOW_HTTP_REQUEST_TIMEOUT": "10"}
-"""Variables that MLflow reads at each request: by its own defaults, a server that is away holds a run up for minutes."""
+"""Variables that MLflow reads at each request: by its defaults, a server that is away holds a run up for minutes."""
 
 
 class MLflowTracker(Tracker):

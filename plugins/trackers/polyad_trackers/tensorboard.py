@@ -77,12 +77,8 @@ class TensorBoardTracker(Tracker):
         self.experiment.add_text(key, text, self._seen(step))
 
     def log_graph(self, model: Any, inputs: Any = None) -> None:
-        graphs, nodes = (
-            needed(f"tensorboardX.proto.{name}_pb2", "tensorboard") for name in ("graph", "node_def")
-        )
-        versions, events = (
-            needed(f"tensorboardX.proto.{name}_pb2", "tensorboard") for name in ("versions", "event")
-        )
+        graphs, nodes = (needed(f"tensorboardX.proto.{name}_pb2", "tensorboard") for name in ("graph", "node_def"))
+        versions, events = (needed(f"tensorboardX.proto.{name}_pb2", "tensorboard") for name in ("versions", "event"))
         values = needed("tensorboardX.proto.attr_value_pb2", "tensorboard").AttrValue
         graph = graphs.GraphDef(versions=versions.VersionDef(producer=22))
         for name, kind, taken, remark in nodes_of(model, inputs):

@@ -14,11 +14,12 @@ from .screen import Waiting
 __all__ = ["evaluate"]
 
 
-def evaluate(trainer: Any, kind: str, limit: Any = None) -> list[Any]:
+def evaluate(trainer: Any, kind: str, limit: Any = None, whole: bool = False) -> list[Any]:
     """Call ``{kind}_step`` for every batch of the loaders; the values of each loader, or the predictions.
 
-    The module is in eval mode meanwhile, and no graph is built. Where there are several loaders, the values of each have
-    its number in their names.
+    The module is in eval mode meanwhile, and no graph is built. Of several loaders, the values of each have its number in
+    their names. Ctrl-C ends it after a batch, unless it is to be *whole*: what follows from a validation of a training
+    run, schedules and the choice of the best, must not follow from a part of the data.
     """
     module, hooks = trainer.lightning_module, trainer.hooks
     loaders = trainer.evaluated[kind]
@@ -53,7 +54,7 @@ def evaluate(trainer: Any, kind: str, limit: Any = None) -> list[Any]:
                     hooks.call(f"on_{kind}_batch_end", trainer, outputs, batch, index, number)
                     if kind == "predict":
                         predictions.append(outputs)
-                    if index + 1 == total or trainer.interrupted:
+                    if index + 1 == total or (trainer.interrupted and not whole):
                         break
                 found.append(predictions)
                 results.end_of_loader()

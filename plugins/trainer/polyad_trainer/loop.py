@@ -7,7 +7,6 @@ batch is done, so a checkpoint that is saved now resumes with the next batch.
 
 from __future__ import annotations
 
-import copy
 import math
 import warnings
 from collections.abc import Iterator
@@ -24,8 +23,8 @@ from .seeds import set_random_state
 
 __all__ = ["run"]
 
-LINTED_STEPS = 20
-"""Steps that `polyad.lint` watches: mistakes of a program show in its first steps, and watching costs a tenth."""
+LINTED_STEPS = 10
+"""Steps that `polyad.lint` watches, as many as it waits before it says "never": watching a small model costs a quarter."""
 
 
 def run(trainer: Any, resumed: dict[str, Any] | None) -> None:
@@ -54,6 +53,7 @@ def run(trainer: Any, resumed: dict[str, Any] | None) -> None:
             trainer.batches_done = 0
             trainer.at_epoch_end = False
     finally:
+        trainer.results = None
         trainer.stop_lint()
     hooks.call("on_train_end", trainer)
     if trainer.at_epoch_end and (trainer.interrupted or trainer.max_steps_done()):
@@ -67,6 +67,7 @@ def _epoch(trainer: Any, resumed: dict[str, Any] | None) -> None:
     middle = trainer.batches_done > 0
     if not middle:
         trainer.training_results = Results(training=True)
+    trainer.results = trainer.training_results
     trainer.at_epoch_end = trainer.validated = False
     module.train()
     trainer.sampler_epoch()
@@ -157,24 +158,20 @@ def _batch(trainer: Any, batch: Any, index: int, waiting: Waiting) -> None:
     hooks.call("on_train_batch_start", trainer, batch, index)
     before = trainer.global_step
     total = trainer.num_training_batches
-    results, trainer.results = trainer.results, trainer.training_results
-    try:
+    if module.automatic_optimization:
+        outputs = _learn(trainer, batch, index, last=total is not None and index + 1 == total)
+    else:
+        with trainer.autocast():
+            outputs = module.training_step(batch, index)
+        _check(trainer, _loss(outputs), batch, index)
+    trainer.batches_done = index + 1
+    stepped = trainer.global_step > before
+    if stepped:
         if module.automatic_optimization:
-            outputs = _learn(trainer, batch, index, last=total is not None and index + 1 == total)
-        else:
-            with trainer.autocast():
-                outputs = module.training_step(batch, index)
-            _check(trainer, _loss(outputs), batch, index)
-        trainer.batches_done = index + 1
-        stepped = trainer.global_step > before
-        if stepped:
-            if module.automatic_optimization:
-                steps.step_schedules("step", trainer.global_step)
-            if trainer.global_step >= LINTED_STEPS:
-                trainer.stop_lint()
-        hooks.call("on_train_batch_end", trainer, outputs, batch, index)
-    finally:
-        trainer.results = results
+            steps.step_schedules("step", trainer.global_step)
+        if trainer.global_step >= LINTED_STEPS:
+            trainer.stop_lint()
+    hooks.call("on_train_batch_end", trainer, outputs, batch, index)
     if stepped and trainer.global_step % trainer.log_every_n_steps == 0:
         trainer.track(trainer.training_results.step_values())
     trainer.bar.batch(trainer.training_results, waiting)
@@ -198,7 +195,7 @@ def _learn(trainer: Any, batch: Any, index: int, last: bool) -> Any:
             for optimizer in trainer.optimizers:
                 trainer.hooks.call("on_before_zero_grad", trainer, optimizer)
                 optimizer.zero_grad()
-        random = copy.copy(polyad.default_generator)  # its state as a tensor takes forty times as long
+        random = polyad.default_generator.take(0)  # its state as a tensor takes a hundred times as long
         with trainer.autocast():
             given[0] = module.training_step(batch, index)
         loss = _loss(given[0])
@@ -260,7 +257,8 @@ def _origin(trainer: Any, batch: Any, index: int, random: Any) -> dict[str, str]
     module = trainer.lightning_module
     if not module.automatic_optimization:
         return {}  # its step would step optimizers
-    polyad.set_rng_state(random.get_state())
+    seed, offset = random
+    polyad.manual_seed(seed).take(4 * offset)
     try:
         with polyad.detect_nonfinite(), trainer.autocast():
             module.training_step(batch, index)

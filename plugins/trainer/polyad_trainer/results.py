@@ -57,9 +57,6 @@ class Results:
         if how not in REDUCTIONS:
             raise ArgumentError(f"log: reduce_fx is {how!r}", fix="pass one of " + ", ".join(map(repr, REDUCTIONS)))
         self._options[name] = (on_step, on_epoch, bar, logger)
-        if not isinstance(value, int | float | Tensor) and hasattr(value, "compute"):
-            self._metrics[name] = value
-            return value
         if isinstance(value, Tensor):
             if value.numel() != 1:
                 raise ArgumentError(
@@ -69,6 +66,9 @@ class Results:
                 )
             # On the cpu a number waits for nothing, and sums of numbers take no ops.
             value = value.item() if value.device.type == "cpu" else value.detach()
+        elif hasattr(value, "compute"):
+            self._metrics[name] = value
+            return value
         if on_step:
             self.step[f"{name}_step" if on_epoch else name] = value if logger else None
         if bar:
@@ -105,7 +105,8 @@ class Results:
                 unlogged |= {name, f"{name}_epoch"}
             elif on_step:
                 unlogged.add(name)
-        for name, metric in self._metrics.items():
+        while self._metrics:
+            name, metric = self._metrics.popitem()
             self._computed[name] = float(metric.compute())
             metric.reset()
         for name, value in self._computed.items():

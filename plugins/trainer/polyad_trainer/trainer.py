@@ -488,7 +488,7 @@ class Trainer:
 
     def validate_now(self) -> None:
         """Validate, in the middle of training or at an epoch's end."""
-        evaluate(self, "validation")
+        evaluate(self, "validation", whole=True)
         self.validated = True
 
     def validates_this_epoch(self) -> bool:

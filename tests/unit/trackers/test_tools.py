@@ -139,7 +139,10 @@ def test_tensorboard_shows_modules_without_an_input(tmp_path, events):
     tracker.log_metrics({"after": 1.0}, step=1)  # of a test after the run
     tracker.finalize()
     found = events(tmp_path / "run")
-    assert [(node.name, node.op) for node in found.Graph().node] == [("Sequential/0", "Linear"), ("Sequential/1", "ReLU")]
+    assert [(node.name, node.op) for node in found.Graph().node] == [
+        ("Sequential/0", "Linear"),
+        ("Sequential/1", "ReLU"),
+    ]
     assert len(found.Scalars("after")) == 1
 
 
@@ -164,7 +167,6 @@ def records(tmp_path, monkeypatch):
     pytest.importorskip("wandb")
     for name in ("CACHE", "DATA", "CONFIG", "ARTIFACT"):
         monkeypatch.setenv(f"WANDB_{name}_DIR", str(tmp_path / "home"))
-
 
     def read(folder):
         until = time.monotonic() + 30  # its process writes on for a moment when the run is finished

@@ -73,6 +73,19 @@ def test_a_picture_is_written_where_matplotlib_is(tmp_path):
     assert (tmp_path / "c.png").read_bytes()[:4] == b"\x89PNG"
 
 
+def test_a_picture_may_have_panels_and_another_axis(tmp_path):
+    pytest.importorskip("matplotlib")
+    rows = [{"epoch": n, "loss": 1.0 / n, "train": 0.5, "extra": 1.0} for n in (1, 2, 3)]
+    text = learning_curve(rows, tmp_path / "c.png", x="epoch", panels={"loss": ["loss"], "share": ["train", "none"]})
+    assert [line.split()[0] for line in text.splitlines()] == ["loss", "train"]
+    first = (tmp_path / "c.png").read_bytes()
+    learning_curve(rows, tmp_path / "c.png", names=["loss"])
+    assert (tmp_path / "c.png").read_bytes() != first
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(OSError, match="learning_curve"):
+        learning_curve(rows, tmp_path / "none" / "c.png")
+
+
 def test_a_tracker_that_cannot_be_made_is_told_of_and_keeps_nothing(tmp_path):
     with pytest.warns(UserWarning, match="the tracker 'csv' cannot be used.*TypeError"):
         tracker = open_tracker("csv", no_such_option=True)

@@ -239,7 +239,10 @@ class Judged(Line):
 
 
 def loaders():
-    return [DataLoader(TensorDataset(X[:8], Y[:8]), batch_size=4), DataLoader(TensorDataset(X[8:], Y[8:]), batch_size=4)]
+    return [
+        DataLoader(TensorDataset(X[:8], Y[:8]), batch_size=4),
+        DataLoader(TensorDataset(X[8:], Y[8:]), batch_size=4),
+    ]
 
 
 def losses(module):
@@ -447,3 +450,43 @@ def test_a_disk_that_is_full_for_a_while(tmp_path):
     assert len(told) == 2, told
     assert "steps 20 [20]" in done.stdout
     assert ".part" not in done.stdout
+
+
+# ------------------------------------------------------------------------------------------------- what is logged where
+
+
+def test_a_metric_of_training_is_computed_once_an_epoch():
+    class Measured(Line):
+        def __init__(self):
+            super().__init__()
+            self.error = MeanAbsoluteError()
+            self.seen = []
+
+        def training_step(self, batch, batch_idx):
+            x, y = batch
+            scores = self.layer(x)
+            self.seen.append((scores - y).abs().mean().item())
+            self.error.update(scores, y)
+            self.log("error", self.error, on_epoch=True)
+            return super().training_step(batch, batch_idx)
+
+    module, trainer = Measured(), quiet()
+    trainer.fit(module, data())
+    assert trainer.callback_metrics["error"] == pytest.approx(sum(module.seen[5:]) / 5, rel=1e-5)
+
+
+def test_hooks_of_an_epoch_may_log():
+    class Told(Line):
+        def on_train_epoch_start(self):
+            self.log("start", float(self.current_epoch))
+
+        def on_train_epoch_end(self):
+            self.log("end", 10.0 + self.current_epoch)
+
+        def on_train_batch_start(self, batch, batch_idx):
+            self.log("batch", float(batch_idx))
+
+    trainer = quiet()
+    trainer.fit(Told(), data())
+    found = trainer.callback_metrics
+    assert (found["start"], found["end"], found["batch"]) == (1.0, 11.0, 4.0)
