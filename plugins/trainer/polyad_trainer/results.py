@@ -48,6 +48,7 @@ class Results:
         self._metrics: dict[str, Any] = {}
         self._options: dict[str, tuple[bool, bool, bool, bool]] = {}
         self._computed: dict[str, float] = {}
+        self._before: dict[str, Any] = {}
         self.loader: int | None = None
 
     def add(
@@ -68,6 +69,10 @@ class Results:
             value = value.item() if value.device.type == "cpu" else value.detach()
         elif hasattr(value, "compute"):
             self._metrics[name] = value
+            if name in self._before:  # what it counted in the epoch's first part, and then what it has counted since
+                since = value.clone()
+                value.load_state_dict(self._before.pop(name))
+                value.merge(since)
             return value
         if on_step:
             self.step[f"{name}_step" if on_epoch else name] = value if logger else None
@@ -105,15 +110,19 @@ class Results:
                 unlogged |= {name, f"{name}_epoch"}
             elif on_step:
                 unlogged.add(name)
-        while self._metrics:
-            name, metric = self._metrics.popitem()
-            self._computed[name] = float(metric.compute())
-            metric.reset()
+        self._computed.update({name: float(metric.compute()) for name, metric in self._metrics.items()})
+        self.forget_metrics()
         for name, value in self._computed.items():
             values[name] = value
             if not self._options[name][3]:
                 unlogged.add(name)
         return values, unlogged
+
+    def forget_metrics(self) -> None:
+        """Reset the metrics that were logged."""
+        for metric in self._metrics.values():
+            metric.reset()
+        self._metrics.clear()
 
     def shown(self) -> dict[str, float]:
         """What the progress bar shows, as numbers."""
@@ -124,17 +133,27 @@ class Results:
         return self._options.get(name, (False, False, False, False))[2]
 
     def state(self) -> dict[str, Any]:
-        """The sums of an epoch that is not finished."""
-        return {
-            name: [tally.how, float(tally.value), tally.weight, list(self._options[name])]
-            if not isinstance(tally.value, Tensor)
-            else [tally.how, tally.value, tally.weight, list(self._options[name])]
+        """The sums of an epoch that is not finished, and the states of metrics that can be merged."""
+        sums = {
+            name: [
+                tally.how,
+                tally.value if isinstance(tally.value, Tensor) else float(tally.value),
+                tally.weight,
+                list(self._options[name]),
+            ]
             for name, tally in self._tallies.items()
         }
+        for name, metric in self._metrics.items():
+            if all(hasattr(metric, method) for method in ("state_dict", "load_state_dict", "merge", "clone")):
+                sums[name] = ["metric", metric.state_dict(), 0.0, list(self._options[name])]
+        return sums
 
     def load(self, state: dict[str, Any], device: Any) -> None:
         """Go on with saved sums."""
         for name, (how, value, weight, options) in state.items():
+            if how == "metric":
+                self._before[name] = value
+                continue
             tally = self._tallies[name] = _Tally(how)
             tally.value = value.to(device) if isinstance(value, Tensor) else value
             tally.weight = weight

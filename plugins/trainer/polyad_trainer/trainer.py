@@ -201,9 +201,11 @@ class Trainer:
         self.lightning_module: Any = self._plain
         self.datamodule: Any = None
         self.interrupts = Interrupts()
+        self.training_results = Results(training=True)
         self._reset()
 
     def _reset(self) -> None:
+        self.training_results.forget_metrics()  # of a run that was stopped in an epoch
         self.current_epoch = self.global_step = self.batches_done = self.pending = self.passed_over = 0
         self.at_epoch_end = self.validated = self.should_stop = self.sanity_checking = self.told_of_no_batches = False
         self.last_loss: Any = polyad.zeros(())

@@ -490,3 +490,23 @@ def test_hooks_of_an_epoch_may_log():
     trainer.fit(Told(), data())
     found = trainer.callback_metrics
     assert (found["start"], found["end"], found["batch"]) == (1.0, 11.0, 4.0)
+
+
+@pytest.mark.parametrize("after", [2, 4])
+def test_a_metric_of_training_is_resumed_in_an_epoch(tmp_path, after):
+    class Measured(Line):
+        def __init__(self):
+            super().__init__()
+            self.errors = {"error": MeanAbsoluteError()}  # no part of the module's state
+
+        def training_step(self, batch, batch_idx):
+            x, y = batch
+            self.errors["error"].update(self.layer(x), y)
+            self.log("error", self.errors["error"], on_epoch=True)
+            return super().training_step(batch, batch_idx)
+
+    whole = quiet(max_epochs=1, callbacks=Saved(tmp_path / "a.polyad", after))
+    whole.fit(Measured(), data())
+    resumed = quiet(max_epochs=1)
+    resumed.fit(Measured(), data(), ckpt_path=tmp_path / "a.polyad")
+    assert resumed.callback_metrics["error"] == whole.callback_metrics["error"]
