@@ -18,8 +18,8 @@ from .files import CSVTracker, read_csv
 from .mlflow import MLflowTracker
 from .tensorboard import TensorBoardTracker
 from .terminal import TerminalTracker
-from .trackio import TrackioTracker
 from .tracker import GROUP, Tracker, available, open_tracker
+from .trackio import TrackioTracker
 from .wandb import WandbTracker
 
 __all__ = [

@@ -107,13 +107,18 @@ class Hooks:
         self.used = {name for name in SIGNATURES if getattr(self.manager.hook, name).get_hookimpls()}
         self._own: dict[str, tuple[Any, int] | None] = {}
         """The module's hooks, looked up once a run, with how many arguments they take."""
+        self._idle: set[str] = set()
+        """The hooks that nobody has."""
 
     def begin(self) -> None:
         """A run begins, of another module maybe."""
         self._own.clear()
+        self._idle.clear()
 
     def call(self, name: str, trainer: Any, *arguments: Any) -> None:
         """Call a hook, of the callbacks and then of the module."""
+        if name in self._idle:
+            return
         module = trainer.lightning_module
         if name in self.used:
             spec = SIGNATURES[name].__code__
@@ -123,6 +128,8 @@ class Hooks:
             own = getattr(module, name, None)
             is_called = own is not None and name not in ("on_save_checkpoint", "on_load_checkpoint")
             self._own[name] = (own, takes(own)) if is_called else None
+            if not is_called and name not in self.used:
+                self._idle.add(name)
         found = self._own[name]
         if found is not None:
             found[0](*arguments[: found[1]])

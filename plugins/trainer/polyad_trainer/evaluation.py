@@ -17,9 +17,9 @@ __all__ = ["evaluate"]
 def evaluate(trainer: Any, kind: str, limit: Any = None, whole: bool = False) -> list[Any]:
     """Call ``{kind}_step`` for every batch of the loaders; the values of each loader, or the predictions.
 
-    The module is in eval mode meanwhile, and no graph is built. Of several loaders, the values of each have its number in
-    their names. Ctrl-C ends it after a batch, unless it is to be *whole*: what follows from a validation of a training
-    run, schedules and the choice of the best, must not follow from a part of the data.
+    The module is in eval mode meanwhile, and no graph is built. Of several loaders, the values of each have its number
+    in their names. Ctrl-C ends it after a batch, unless it is to be *whole*: what follows from a validation of a
+    training run, schedules and the choice of the best, must not follow from a part of the data.
     """
     module, hooks = trainer.lightning_module, trainer.hooks
     loaders = trainer.evaluated[kind]

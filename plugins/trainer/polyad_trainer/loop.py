@@ -24,7 +24,7 @@ from .seeds import set_random_state
 __all__ = ["run"]
 
 LINTED_STEPS = 10
-"""Steps that `polyad.lint` watches, as many as it waits before it says "never": watching a small model costs a quarter."""
+"""Steps that `polyad.lint` watches, as many as it waits before it says "never": of a small model it costs a quarter."""
 
 
 def run(trainer: Any, resumed: dict[str, Any] | None) -> None:
@@ -141,12 +141,12 @@ def _tell_of_no_batches(trainer: Any) -> None:
 
 def _batches(trainer: Any, waiting: Waiting, total: int | None) -> Iterator[Any]:
     if total is not None and trainer.batches_done >= total:
-        return
-    for batch in waiting.over(trainer.train_dataloader):
-        if trainer.passed_over:
-            trainer.passed_over -= 1
-            continue
-        yield batch
+        return iter(())
+    batches = waiting.over(trainer.train_dataloader)
+    for _ in range(trainer.passed_over):
+        next(batches, None)
+    trainer.passed_over = 0
+    return batches
 
 
 def _batch(trainer: Any, batch: Any, index: int, waiting: Waiting) -> None:

@@ -161,8 +161,8 @@ class LightningModule(_Hyper, nn.Module):
 
         In training the value of the step is logged, elsewhere the mean over the epoch, unless *on_step* and *on_epoch*
         say otherwise. Where there are several loaders to validate with, the name has ``/dataloader_idx_0`` and so on
-        behind it, unless *add_dataloader_idx* is False. A metric is computed and reset when the epoch ends. Does nothing
-        without a trainer. Arguments that concern several processes are taken and change nothing.
+        behind it, unless *add_dataloader_idx* is False. A metric is computed and reset when the epoch ends. Does
+        nothing without a trainer. Arguments that concern several processes are taken and change nothing.
         """
         trainer = self.__dict__.get("trainer")
         if trainer is None or trainer.results is None:

@@ -27,20 +27,24 @@ from .seeds import random_state, set_random_state
 __all__ = ["Trainer"]
 
 
+NOTHING = nullcontext()
+
+
 class _Plain(LightningModule):
     """A model, an optimizer and a loss, as a module."""
 
     def __init__(self, model: Any, optimizer: Any, loss: Any, metrics: Any) -> None:
         super().__init__()
         self.model, self.loss_function = model, loss
-        self.__dict__.update(_given=optimizer, _measured=dict(metrics or {}))
+        # Both once more as plain attributes, which are found without asking the module's parts.
+        self.__dict__.update(_given=optimizer, _measured=dict(metrics or {}), _model=model, _loss=loss)
 
     def forward(self, *inputs: Any) -> Any:
         return self.model(*inputs)
 
     def training_step(self, batch: Any, batch_idx: int) -> Any:
         inputs, targets = batch
-        loss = self.loss_function(self.model(inputs), targets)
+        loss = self._loss(self._model(inputs), targets)
         self.log("loss", loss, prog_bar=True, on_step=True, on_epoch=True)
         return loss
 
@@ -158,6 +162,7 @@ class Trainer:
         self.precision = "32-true" if precision is None else str(precision)
         if self.precision not in PRECISIONS:
             raise ArgumentError(f"Trainer: precision is {precision!r}", fix="pass one of " + ", ".join(PRECISIONS))
+        self._is_mixed = self.precision.endswith("mixed") or self.precision in ("bf16", "16")
         if gradient_clip_algorithm not in (None, "norm", "value"):
             raise ArgumentError(
                 f"Trainer: gradient_clip_algorithm is {gradient_clip_algorithm!r}", fix='pass "norm" or "value"'
@@ -428,7 +433,7 @@ class Trainer:
         if not results.training or self.at_epoch_end:
             on_step, on_epoch = False, True
         kept = results.add(name, value, on_step, on_epoch, size or _size(self._batch), how, bar, logger is not False)
-        if bar:
+        if bar and name not in self._on_bar:
             self._on_bar |= {name, f"{name}_epoch"}
         if results.training and not on_epoch:
             self.callback_metrics[name] = kept
@@ -484,8 +489,8 @@ class Trainer:
 
     def autocast(self) -> AbstractContextManager[Any]:
         """Where steps compute in half precision."""
-        if not self.precision.endswith("mixed") and self.precision not in ("bf16", "16"):
-            return nullcontext()
+        if not self._is_mixed:
+            return NOTHING
         return polyad.autocast(self.device.type, dtype=PRECISIONS[self.precision])
 
     def validate_now(self) -> None:
@@ -636,7 +641,8 @@ def _size(batch: Any) -> int:
             batch = batch[0]
         else:
             return 1
-    return int(batch.shape[0]) if batch.dim() else 1
+    shape = batch.shape
+    return shape[0] if shape else 1
 
 
 def _device(accelerator: str) -> Any:

@@ -53,7 +53,7 @@ DATA = DataLoader(TensorDataset(torch.linspace(-1, 1, 12).reshape(6, 2)), batch_
 
 
 def stopped_and_resumed(make, folder):
-    """The trackers of a run of six steps that is done again from the checkpoint of step 2, in the middle of an epoch."""
+    """The trackers of a run of six steps that is done again from the checkpoint of step 2, inside of an epoch."""
     saver = ModelCheckpoint(folder / "saved", every_n_train_steps=2, save_top_k=-1)
     options = {"enable_progress_bar": False, "log_every_n_steps": 1}
     first, second = make(), make()
@@ -73,10 +73,10 @@ def nobody():
 def trains_without(tracker, seconds):
     """A run is told once that its tracker's server is away, and is not held up."""
     begun = time.monotonic()
+    trainer = Trainer(
+        logger=tracker, max_epochs=3, log_every_n_steps=1, enable_progress_bar=False, enable_checkpointing=False
+    )
     with pytest.warns(UserWarning, match="failed, the run goes on without it") as told:
-        trainer = Trainer(
-            logger=tracker, max_epochs=3, log_every_n_steps=1, enable_progress_bar=False, enable_checkpointing=False
-        )
         trainer.fit(Line(), DATA)
     assert trainer.global_step == 9
     assert len([one for one in told if "failed, the run" in str(one.message)]) == 1
@@ -159,7 +159,7 @@ def decoded(data):
     return numpy.asarray(Image.open(io.BytesIO(data)))
 
 
-# ------------------------------------------------------------------------------------------------------ Weights & Biases
+# ----------------------------------------------------------------------------------------------------- Weights & Biases
 
 
 @pytest.fixture
@@ -221,7 +221,7 @@ def test_weights_and_biases_holds_what_was_written(tmp_path, records):
     tracker.finalize()
     (found,) = records(tmp_path)
     history = rows(found)
-    assert [(row["step"], row["loss"]) for row in history if "loss" in row][0] == (1, 0.5)
+    assert next((row["step"], row["loss"]) for row in history if "loss" in row) == (1, 0.5)
     assert [row["step"] for row in history if "loss" in row] == [1, 2]
     assert [(row["step"], row["val/loss"]) for row in history if "val/loss" in row] == [(1, 0.25)]
     assert [(row["step"], row["sample"]) for row in history if "sample" in row] == [(2, "a text")]
@@ -298,6 +298,14 @@ def test_mlflow_goes_on_with_the_run(tmp_path, client):
     found = client().get_metric_history(first.run_id, "loss")
     assert [metric.step for metric in found] == [1, 2, 3, 4, 5, 6, 3, 4, 5, 6]
     assert client().get_run(first.run_id).info.status == "FINISHED"
+
+
+def test_mlflows_server_does_not_answer(tmp_path, client, monkeypatch):
+    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
+    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_TIMEOUT", "1")
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        uri = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        trains_without(MLflowTracker(tmp_path, tracking_uri=uri), seconds=30)
 
 
 def test_mlflows_server_is_away(tmp_path, client, monkeypatch):

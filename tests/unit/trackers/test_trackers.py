@@ -2,6 +2,7 @@
 
 import io
 import json
+import socket
 import sys
 import warnings
 
@@ -11,8 +12,9 @@ from rich.console import Console
 import polyad as torch
 from polyad import trackers
 from polyad.errors import ArgumentError
-from polyad.trackers import CSVTracker, TerminalTracker, available, learning_curve, open_tracker, read_csv
+from polyad.trackers import CSVTracker, TerminalTracker, Tracker, available, learning_curve, open_tracker, read_csv
 from polyad.trackers.terminal import drawn
+from polyad.trainer import Trainer
 
 
 def test_values_are_read_back_from_the_file(tmp_path):
@@ -102,16 +104,18 @@ def test_a_tool_that_is_not_installed_is_told_of_with_its_extra(name, monkeypatc
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(ImportError, match=f"not installed(.|\n)*pip install 'polyad\\[{name}\\]'"):
         getattr(trackers, {"mlflow": "MLflow", "tensorboard": "TensorBoard"}.get(name, name.title()) + "Tracker")("x")
-    with pytest.warns(UserWarning, match=f"the tracker '{name}' cannot be used") as told:
+    with pytest.warns(UserWarning, match=f"the tracker '{name}' cannot be used"):
         tracker = open_tracker(name, "x")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
         tracker.log_metrics({"loss": 1.0}, step=1)
         tracker.log_graph(None)
-    assert len(told) == 1
 
 
 def test_what_has_no_place_is_told_of_once():
     tracker = TerminalTracker(Console(file=io.StringIO()))
-    with pytest.warns(UserWarning) as told:
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
         for _ in range(2):
             tracker.log_image("a", [[0.0]])
             tracker.log_artifact("file")
@@ -124,11 +128,32 @@ def test_what_has_no_place_is_told_of_once():
 def test_a_tracker_that_fails_is_told_of_once_whoever_calls_it(tmp_path):
     (tmp_path / "file").write_text("")
     tracker = CSVTracker(tmp_path / "file")
-    with pytest.warns(UserWarning, match="CSVTracker failed, the run goes on without it: FileExistsError") as told:
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
         for step in range(3):
             tracker.log_metrics({"loss": 1.0}, step=step)
             tracker.log_text("a", "b")
     assert len(told) == 1
+    assert "CSVTracker failed, the run goes on without it: FileExistsError" in str(told[0].message)
+
+
+def test_a_server_that_is_away_ends_no_run():
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        address = found.getsockname()
+
+    class Posted(Tracker):
+        def log_metrics(self, metrics, step=None):
+            socket.create_connection(address, timeout=5).close()
+
+    layer, batch = torch.nn.Linear(1, 1), (torch.ones(2, 1), torch.ones(2, 1))
+    trainer = Trainer(
+        layer, torch.optim.SGD(layer.parameters(), lr=0.1), torch.nn.MSELoss(), logger=Posted(), log_every_n_steps=1,
+        max_epochs=3, enable_checkpointing=False, enable_progress_bar=False,
+    )  # fmt: skip
+    with pytest.warns(UserWarning, match="Posted failed.*ConnectionRefused") as told:
+        trainer.fit([batch, batch])
+    assert (trainer.global_step, len(told)) == (6, 1)
 
 
 def test_a_model_is_listed_as_text_by_default(tmp_path):

@@ -127,7 +127,7 @@ def test_shares_of_what_has_no_length_are_refused():
             quiet(**options).fit(Line(), Nameless())
 
 
-# ----------------------------------------------------------------------------------------------------------------- LBFGS
+# ---------------------------------------------------------------------------------------------------------------- LBFGS
 
 
 class Newton(Line):
@@ -180,7 +180,7 @@ def test_a_batch_that_is_passed_over_is_no_step_of_lbfgs():
     assert trainer.global_step == 8
 
 
-# ---------------------------------------------------------------------------------------------------- accumulation is cut
+# -------------------------------------------------------------------------------------------------- accumulation is cut
 
 
 @pytest.mark.parametrize("precision", ["32-true", "16-mixed"])
@@ -223,7 +223,7 @@ def test_gradients_of_an_epoch_do_not_reach_the_next(passed_over):
     assert trainer.global_step == 4
 
 
-# ---------------------------------------------------------------------------------------------- several validation loaders
+# ------------------------------------------------------------------------------------------- several validation loaders
 
 
 class Judged(Line):
@@ -303,7 +303,7 @@ def test_predictions_of_each_loader():
     assert [len(first), len(second)] == [2, 2]
 
 
-# ------------------------------------------------------------------------------------------------------ overfit, resumed
+# ----------------------------------------------------------------------------------------------------- overfit, resumed
 
 
 class Noisy(Dataset):

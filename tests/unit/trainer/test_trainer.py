@@ -473,7 +473,7 @@ def test_checkpoints_of_others_are_refused(tmp_path):
     with open(saver.last_model_path, "rb") as stream:
         half = stream.read()
     path.write_bytes(half[: len(half) // 2])
-    with pytest.raises(SerializationError, match="later.polyad"):
+    with pytest.raises(SerializationError, match=r"later\.polyad"):
         quiet(max_epochs=2).fit(Line(), data(), ckpt_path=path)
     polyad.save({"weights": X}, path)
     with pytest.raises(SerializationError, match=r"is not a checkpoint of polyad\.trainer"):
