@@ -9,13 +9,10 @@ typedef REAL NAME(vector) __attribute__((vector_size(VECTOR), aligned(sizeof(REA
 enum { NAME(LANES) = VECTOR / sizeof(REAL), NAME(COLUMNS) = 2 * NAME(LANES) };
 
 /* s += a b over *depth* steps. Row i of *a* begins at at[i * row] and goes on by *step*. With *ahead*, what comes so many
-   steps later is fetched into the cache, and into the next cache what lies a line further, where another tile goes on. */
+   steps later is fetched into the cache. */
 #define ACCUMULATE(s, at, step, b, depth, ahead)                                                    \
     for (long k = 0; k < (depth); ++k) {                                                            \
-        if (ahead) {                                                                                \
-            __builtin_prefetch((at) + (k + (ahead)) * (step));                                      \
-            __builtin_prefetch((at) + k * (step) + 64 / sizeof(REAL), 0, 2);                        \
-        }                                                                                           \
+        if (ahead) __builtin_prefetch((at) + (k + (ahead)) * (step));                               \
         const NAME(vector) first = *(const NAME(vector) *)((b) + k * NAME(COLUMNS));                \
         const NAME(vector) second = *(const NAME(vector) *)((b) + k * NAME(COLUMNS) + NAME(LANES)); \
         _Pragma("GCC unroll 16") for (int i = 0; i < ROWS; ++i) {                                   \
@@ -323,7 +320,8 @@ static int NAME(run_product)(NAME(Product) *p, long inner)
         else if (p->broad > 1) p->broad = up(p->broad, 2);
         else p->high = up(p->high, 2);
     }
-    const long stretches = up(inner, DEPTH), stretch = up(inner, stretches);
+    const long deepest = p->a_column == 1 ? DEPTH : DEPTH / 2; /* a column of a is a line of the cache to itself */
+    const long stretches = up(inner, deepest), stretch = up(inner, stretches);
     p->packed_a = scratch(0, sizeof(REAL) * (size_t)(p->a_panels * ROWS * stretch));
     p->packed_b = scratch(1, sizeof(REAL) * (size_t)(p->b_panels * NAME(COLUMNS) * stretch));
     if (!p->packed_a || !p->packed_b) return 0;
