@@ -9,10 +9,13 @@ typedef REAL NAME(vector) __attribute__((vector_size(VECTOR), aligned(sizeof(REA
 enum { NAME(LANES) = VECTOR / sizeof(REAL), NAME(COLUMNS) = 2 * NAME(LANES) };
 
 /* s += a b over *depth* steps. Row i of *a* begins at at[i * row] and goes on by *step*. With *ahead*, what comes so many
-   steps later is fetched into the cache. */
+   steps later is fetched into the cache, and into the next cache what lies a line further, where another tile goes on. */
 #define ACCUMULATE(s, at, step, b, depth, ahead)                                                    \
     for (long k = 0; k < (depth); ++k) {                                                            \
-        if (ahead) __builtin_prefetch((at) + (k + (ahead)) * (step));                               \
+        if (ahead) {                                                                                \
+            __builtin_prefetch((at) + (k + (ahead)) * (step));                                      \
+            __builtin_prefetch((at) + k * (step) + 64 / sizeof(REAL), 0, 2);                        \
+        }                                                                                           \
         const NAME(vector) first = *(const NAME(vector) *)((b) + k * NAME(COLUMNS));                \
         const NAME(vector) second = *(const NAME(vector) *)((b) + k * NAME(COLUMNS) + NAME(LANES)); \
         _Pragma("GCC unroll 16") for (int i = 0; i < ROWS; ++i) {                                   \
