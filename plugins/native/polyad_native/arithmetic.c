@@ -108,7 +108,7 @@ static void NAME(pack_a)(const NAME(Product) *p, long panel)
 }
 
 /* COLUMNS columns of *depth* rows, of which the first *columns* are there: [depth][COLUMNS]. */
-static void NAME(pack_panel)(const REAL *from, long row, long column, long depth, long columns, REAL *to)
+__attribute__((noinline)) static void NAME(pack_panel)(const REAL *from, long row, long column, long depth, long columns, REAL *to)
 {
     enum { C = NAME(COLUMNS) };
     if (columns == C && column == 1) {

@@ -25,7 +25,7 @@ typedef struct {
 } NAME(Convolution);
 
 /* The elements of *image* in their frame. */
-static void NAME(frame)(const NAME(Convolution) *c, const REAL *image, REAL *frame)
+__attribute__((noinline)) static void NAME(frame)(const NAME(Convolution) *c, const REAL *image, REAL *frame)
 {
     const NAME(Geometry) *g = &c->g;
     memset(frame, 0, sizeof(REAL) * (size_t)(g->channels * c->frame_height * c->frame_width));
@@ -58,7 +58,7 @@ static void NAME(set_up)(NAME(Convolution) *c, long *taps)
 
 /* A panel: COLUMNS of *count* positions from *at* on, of each row of the patches from *begin* to *end*. Positions go on
    in the frame of the next image. */
-static void NAME(patches)(
+__attribute__((noinline)) static void NAME(patches)(
     const NAME(Convolution) *c, const REAL *frame, long at, long count, long begin, long end, REAL *to)
 {
     enum { C = NAME(COLUMNS) };
