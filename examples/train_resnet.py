@@ -62,7 +62,7 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(description="Train ResNet-18 on pictures in CIFAR-10's file format.")
     parser.add_argument("--data", type=Path, help="a folder of CIFAR-10's; by default coloured digits are written")
     parser.add_argument("--output", type=Path, default=Path("resnet"), help="the folder for what is written")
-    parser.add_argument("--epochs", type=int, default=6)
+    parser.add_argument("--epochs", type=int, default=8)
     parser.add_argument("--batch-size", type=int, default=64)
     parser.add_argument("--pictures", type=int, help="use so many, for a trial")
     given = parser.parse_args(arguments)
@@ -90,7 +90,7 @@ def main(arguments=None):
     trainer.fit(train, held_out)
 
     tracker = trainer.logger
-    print(learning_curve(tracker.path, given.output / "curve.png", ["loss", "val_accuracy"], "ResNet-18"))
+    print(learning_curve(tracker.path, given.output / "curve.png", ["loss_step", "val_accuracy"], "ResNet-18"))
     pictures, labels = next(iter(held_out))
     with torch.inference_mode():
         found = model.eval()(pictures[:40]).argmax(1)
