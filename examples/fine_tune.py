@@ -6,8 +6,8 @@
     python fine_tune.py folder-with-a-folder-of-photographs-for-each-class
 
 The network and its weights are those of classify.py, which belongs beside this file; scikit-image is taken for its
-photographs alone. The left part of each photograph is for training, the right part is held out. The first layers stay as
-they are: they see edges and textures, which are the same for all classes, and a handful of photographs has few of them.
+photographs alone. The left part of each photograph is for training, the right part is held out. The first layers stay
+as they are: they see edges and textures, which are the same for all classes, and few photographs have few of them.
 """
 
 import argparse
@@ -30,7 +30,7 @@ SURFACES = ["brick", "coins", "grass", "gravel", "moon", "page"]
 
 
 class Crops(Dataset):
-    """Squares from the left 60% of photographs, changed by chance, or from the right 40%; each with its class's number."""
+    """Squares from the left 60% of photographs, changed by chance, or from the right 40%; each with its class."""
 
     def __init__(self, photographs, train, count):
         self.parts, self.count, self.train = [], count, train

@@ -3,8 +3,8 @@
     pip install 'polyad[plot,vision]'
     python train_resnet.py
 
-The digits are those that come with polyad, in colours drawn by chance, 32 x 32 as CIFAR-10's pictures are. `write_digits`
-writes them as the files of CIFAR-10's binary version; with CIFAR-10 itself in the folder, leave it out and pass the folder:
+The digits are those that come with polyad, in colours drawn by chance, 32 x 32 as CIFAR-10's pictures are.
+`write_digits` writes them as the files of CIFAR-10's binary version. To train on CIFAR-10 itself, pass its folder:
 
     python train_resnet.py --data folder-of-cifar-10-batches-bin --epochs 30
 """

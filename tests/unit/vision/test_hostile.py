@@ -30,7 +30,7 @@ def entry(**changes):
 CUT = entry()[:-900]
 BOMBS = {
     "eval": entry(labels=Calls(eval, ("open('ran', 'w')",))),
-    "exec by name": b"cbuiltins\nexec\n(S'open(\"ran\", \"w\")'\ntR.",
+    "exec by name": b'cbuiltins\nexec\n(S\'open("ran", "w")\'\ntR.',
     "os.system": b"cposix\nsystem\n(S'touch ran'\ntR.",
     "a call of numpy": entry(data=Calls(np.load, ("ran",))),
     "numpy's loader": b"cnumpy\nload\n(S'ran'\ntR.",
@@ -72,7 +72,7 @@ def test_names_of_classes_that_cannot_be_read_are_told(content, tmp_path):
         (bytes([0, 0, 8, 3, 0, 0, 0, 2, 0, 0, 0, 28, 0, 0, 0, 28]) + bytes(784), bytes([0, 0, 8, 1, 0, 0, 0, 2, 1, 2])),
         (bytes([0, 0, 8, 3, 0, 0]), bytes([0, 0, 8, 1, 0, 0, 0, 2, 1, 2])),
         (bytes([0, 0, 8, 3, 0, 0, 0, 1, 0, 0, 0, 28, 0, 0, 0, 28]) + bytes(784), bytes([0, 0, 8, 1, 0, 0, 0, 2, 1, 2])),
-        (bytes([0, 0, 8, 3, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255]), bytes([0, 0, 8, 1, 0, 0, 0, 0])),
+        (bytes([0, 0, 8, 3]) + bytes([255] * 12), bytes([0, 0, 8, 1, 0, 0, 0, 0])),
         (b"", b""),
         (b"\x1f\x8b\x08\x00", bytes([0, 0, 8, 1, 0, 0, 0, 0])),
     ],
@@ -113,7 +113,8 @@ def test_a_picture_of_one_pixel_goes_through_every_transform(tensor):
     polyad.manual_seed(0)
     for transform in (
         T.Resize(4), T.Resize((1, 1)), T.CenterCrop(3), T.Pad(1), T.RandomCrop(2, pad_if_needed=True),
-        T.RandomResizedCrop(2), T.RandomHorizontalFlip(1.0), T.RandomVerticalFlip(1.0), T.ColorJitter(0.4, 0.4, 0.4, 0.2),
+        T.RandomResizedCrop(2), T.RandomHorizontalFlip(1.0), T.RandomVerticalFlip(1.0),
+        T.ColorJitter(0.4, 0.4, 0.4, 0.2),
         T.RandomRotation(30), T.RandomAffine(10), T.GaussianBlur(1), T.RandomAdjustSharpness(2.0, 1.0),
         T.RandomAutocontrast(1.0), T.RandomGrayscale(1.0), T.RandomInvert(1.0), T.ConvertImageDtype(polyad.float32),
     ):  # fmt: skip
@@ -124,7 +125,7 @@ def test_a_picture_of_one_pixel_goes_through_every_transform(tensor):
 
 @pytest.mark.parametrize("state", [{}, {"conv1.weight": polyad.zeros(1)}, {"fc.weight": polyad.zeros(7, 512)}])
 def test_weights_of_another_model_leave_a_model_as_it_was(state, tmp_path):
-    with pytest.raises(RuntimeError, match="resnet18|ResNet|state"):
+    with pytest.raises(RuntimeError, match="weight"):
         models.resnet18(weights=state, num_classes=2)
     polyad.save(state, tmp_path / "model.pth")
     model = polyad.nn.Linear(2, 2)

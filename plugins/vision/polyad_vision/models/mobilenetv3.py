@@ -11,7 +11,12 @@ from polyad import Tensor, nn
 from polyad.errors import ArgumentError
 
 from .layers import (
-    Conv2dNormActivation, SqueezeExcitation, batch_norm, initialize_convolutions, make_divisible, zero_bias,
+    Conv2dNormActivation,
+    SqueezeExcitation,
+    batch_norm,
+    initialize_convolutions,
+    make_divisible,
+    zero_bias,
 )  # fmt: skip
 from .weights import Weights, with_weights
 
