@@ -2,6 +2,7 @@
 
     python -m polyad.backends       lists every installed backend and plug-in, and what is wrong with it
     polyad doctor                   the same, with versions and a short self-test of each device
+    polyad doctor --device cuda     only that device, and ten seconds of ops of every family on it
     polyad ops [NAME]               the ops that a backend may have kernels for, and what such a kernel has to do
 
 `list_backends`, `is_available` and `doctor` answer the same questions in a program. `set_fallback`, `fallback` and
@@ -25,7 +26,7 @@ from ..backend.fallback import (
 from ..backend.families import UnknownKernelWarning
 from ..backend.plugins import BrokenPluginWarning
 from ..backend.registry import Registration, forget as refresh, is_available, register, unregister
-from ..diagnosis.doctor import DoctorReport, SelfTest, doctor
+from ..diagnosis.doctor import DoctorReport, FamilyTest, SelfTest, doctor
 from ..diagnosis.listing import BackendReport, DeviceReport, Listing, PluginReport, list_backends
 from ..diagnosis.ops import DTypeRow, OpReport, describe_op, list_ops
 from . import cuda as cuda, cudnn as cudnn, mps as mps
@@ -39,6 +40,7 @@ __all__ = [
     "FallbackRecord",
     "FallbackReport",
     "FallbackWarning",
+    "FamilyTest",
     "Listing",
     "OpReport",
     "PluginReport",

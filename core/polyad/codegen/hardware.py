@@ -21,7 +21,8 @@ class DeviceDescription:
         max_local_size: work-items that may share local memory.
         has_fp64, has_fp16: whether it computes in float64 and float16; float16 in memory needs neither.
         vector_bytes: the size of a CPU's vectors. 32, not 64: PoCL 3.0 compiles 64-byte vectors for machines that
-            have them and that its LLVM does not know (AMD Zen 4) into code that never ends, or dies itself.
+            have them and that its LLVM does not know (AMD Zen 4) into code that never ends, or dies itself. 8 or fewer:
+            the compiler makes no vectors.
         cache_bytes: what a CPU's caches hold. Results of work that exceeds them are written past them, which spares
             reading what they overwrite.
 
@@ -41,6 +42,11 @@ class DeviceDescription:
     def workers(self) -> int:
         """Work-items that keep the whole device busy: a few a core, so that uneven ones even out, or very many."""
         return 4 * self.compute_units if self.kind == CPU else 2048 * self.compute_units
+
+    @property
+    def has_vectors(self) -> bool:
+        """Whether several numbers are added up at once."""
+        return self.vector_bytes > 8
 
     @property
     def local_size(self) -> int:

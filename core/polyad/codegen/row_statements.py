@@ -82,7 +82,7 @@ class RowShape:
     *kept* and *reduced* count outer dimensions, *copies* the vectors that lie side by side across the rows. In a
     language without vectors it is *width* rows that lie side by side, counted by ``c`` in loops inside of those along
     them; what is known of a row is then an array. Where *group* instances make a group, *team* of them share a row, and
-    read *pack* elements at once.
+    read *pack* elements at once. An instance adds up *span* elements by themselves.
     """
 
     dialect: Dialect
@@ -96,6 +96,7 @@ class RowShape:
     reduced: int
     inner: Strides | None
     pack: int = 1
+    span: int = SEGMENT
 
     @property
     def count(self) -> str:
@@ -258,7 +259,7 @@ class RowText:
         if shape.group > 1:
             lines = []
             if segmented:
-                span = SEGMENT * shape.team
+                span = shape.span * shape.team
                 lines += [
                     f"for ({wide} first = 0; first < places; first += {span}) {{",
                     f"const {wide} last = first + {span} < places ? first + {span} : places;",
@@ -288,8 +289,8 @@ class RowText:
                 lines.append(f"const {wide} p{n} = q{n}{outer};")
             if segmented:
                 lines += [
-                    f"for ({wide} first = 0; first < g.at[3]; first += {SEGMENT}) {{",
-                    f"const {wide} last = first + {SEGMENT} < g.at[3] ? first + {SEGMENT} : g.at[3];",
+                    f"for ({wide} first = 0; first < g.at[3]; first += {shape.span}) {{",
+                    f"const {wide} last = first + {shape.span} < g.at[3] ? first + {shape.span} : g.at[3];",
                 ]
             else:
                 lines += ["{", f"const {wide} first = 0, last = g.at[3];"]

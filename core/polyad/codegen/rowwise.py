@@ -110,7 +110,10 @@ def rowwise(
     results = [expression.dtype for expression in (*elements, *rows)]
     parameters = Parameters.of(dialect, results, leaves)
     copies, width = (1, 1) if not across else (unroll, 1) if lanes > 1 else (1, unroll)
-    shape = RowShape(dialect, lanes, across, copies, width, team, group, kept_rank - 1, reduced_rank - 1, inner, pack)
+    # The error of a sum grows with how many numbers follow each other, which without vectors are all of a span.
+    span = SEGMENT if device.kind != CPU or device.has_vectors else SEGMENT // 4
+    ranks = kept_rank - 1, reduced_rank - 1
+    shape = RowShape(dialect, lanes, across, copies, width, team, group, *ranks, inner, pack, span)
     text = RowText(shape, leaves, results)
     passes = _passes(stages)
     kept = None if across else _kept(stages, passes[-1][0], elements)

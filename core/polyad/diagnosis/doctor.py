@@ -1,16 +1,18 @@
 """What ``polyad doctor`` says: versions, the listing of backends, and a short self-test of each device.
 
 The self-test trains nothing and compares with nothing but arithmetic that it can do itself in Python: a small matrix
-product, its gradients, a copy to the host and back, a strided copy.
+product, its gradients, a copy to the host and back, a strided copy. For a device that is asked for by name the
+installed conformance suite looks at ops of every family as well.
 """
 
 from __future__ import annotations
 
+import importlib
 import importlib.metadata
 import platform
 import sys
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from ..backend.registry import get_default_device
@@ -30,6 +32,25 @@ class SelfTest:
     fix: str = ""
 
 
+@dataclass(slots=True)
+class FamilyTest:
+    """How ops of one family went on a device.
+
+    Attributes:
+        family: the name of the ops' package, such as "pointwise".
+        ops: how many of its ops the device's dtypes allow.
+        tested: the ops that there was time for, in order.
+        seconds: how long they took, the compilation of their kernels included.
+        problems: what is wrong, by op: the first line of each failure.
+    """
+
+    family: str
+    ops: int = 0
+    tested: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+    problems: dict[str, str] = field(default_factory=dict)
+
+
 @dataclass(frozen=True, slots=True)
 class DoctorReport:
     """What `doctor` found. Prints as a text.
@@ -38,6 +59,7 @@ class DoctorReport:
         versions: of Python, the system, polyad and what it depends on.
         listing: what `list_backends` says.
         tests: a self-test for each device.
+        families: ops of each family on the device that was asked for.
         default_device: where tensors go that are given no device; empty if `default_problem` says why there is none.
     """
 
@@ -46,6 +68,7 @@ class DoctorReport:
     tests: tuple[SelfTest, ...]
     default_device: str = ""
     default_problem: str = ""
+    families: tuple[FamilyTest, ...] = ()
 
     @property
     def problems(self) -> list[str]:
@@ -53,7 +76,8 @@ class DoctorReport:
         found = [f"{backend.name}: {backend.problem}" for backend in self.listing if backend.problem]
         found += [f"plug-in {plugin.name}: {plugin.problem}" for plugin in self.listing.plugins if plugin.problem]
         found += [f"default device: {self.default_problem}"] if self.default_problem else []
-        return found + [f"{test.device}: {test.problem}" for test in self.tests if not test.ok]
+        found += [f"{test.device}: {test.problem}" for test in self.tests if not test.ok]
+        return found + [f"{op}: {problem}" for test in self.families for op, problem in test.problems.items()]
 
     @property
     def exit_status(self) -> int:
@@ -105,6 +129,17 @@ class DoctorReport:
                 Text("\n".join(filter(None, (test.problem, test.fix)))),
             )
         terminal.print(tests)
+        if self.families:
+            families = Table("family", "ops tested", "seconds", "problems", title=_FAMILIES_TITLE, title_justify="left")
+            for family in self.families:
+                problems = "\n".join(f"{op}: {problem}" for op, problem in family.problems.items())
+                families.add_row(
+                    family.family,
+                    f"{len(family.tested)} of {family.ops}",
+                    f"{family.seconds:.1f}",
+                    Text(problems, "bold red") if problems else Text("none", "green"),
+                )
+            terminal.print(families)
         terminal.print(Text(f"default device: {self.default_device or self.default_problem}"))
         terminal.print(Text(self.verdict, "green" if self.exit_status == 0 else "bold red"))
 
@@ -114,29 +149,64 @@ class DoctorReport:
             tests.append(labelled(test.device, f"ok in {test.seconds:.2f} s" if test.ok else f"FAILED: {test.problem}"))
             if test.fix:
                 tests.append(labelled("fix", test.fix))
+        families = []
+        for family in self.families:
+            seen = f"{len(family.tested)} of {family.ops} ops in {family.seconds:.1f} s"
+            families.append(labelled(family.family, f"{'FAILED' if family.problems else 'ok'}: {seen}"))
+            families += [labelled("", f"{op}: {problem}") for op, problem in family.problems.items()]
         parts = [
             "\n".join(["versions", *(labelled(name, version) for name, version in self.versions.items())]),
             text_of_listing(self.listing),
             f"default device: {self.default_device or self.default_problem}",
             "\n".join(["self-test (matrix product, backward, copies)", *tests]),
+            *(["\n".join([_FAMILIES_TITLE, *families])] if families else []),
             self.verdict,
         ]
         return "\n\n".join(parts)
 
 
-def doctor() -> DoctorReport:
+def doctor(device: str | None = None, *, seconds: float = 10.0) -> DoctorReport:
     """Versions, every backend and plug-in, and a self-test of every device that was found.
+
+    With *device* the report is about that device alone, and for about *seconds* ops of every family are tested on it:
+    an op's first sample of the conformance suite, values and gradient, in float32 where it can be. That needs
+    ``polyad[test]``.
 
     >>> import polyad
     >>> polyad.backends.doctor().tests[0].device
     'cpu'
+    >>> polyad.backends.doctor("cpu", seconds=0.1).problems
+    []
     """
     listing = list_backends()
-    tests = tuple(_self_test(device.name) for backend in listing for device in backend.devices)
+    names = [found.name for backend in listing for found in backend.devices]
+    if device is not None:
+        names, listing = [device], _of_device(listing, device.partition(":")[0])
+    tests = tuple(map(_self_test, names))
+    families: tuple[FamilyTest, ...] = ()
+    if device is not None and tests[0].ok:
+        try:
+            families = tuple(importlib.import_module(_SPOT_CHECK).spot_check(device, seconds))
+        except ModuleNotFoundError as error:
+            problem = f"the ops of its families were not tested: {error.name} is not installed"
+            tests = (replace(tests[0], ok=False, problem=problem, fix="pip install 'polyad[test]'"),)
+    default, problem = "", ""
     try:
-        return DoctorReport(_versions(), listing, tests, default_device=str(get_default_device()))
+        default = str(get_default_device())
     except PolyadError as error:
-        return DoctorReport(_versions(), listing, tests, default_problem=" ".join(str(error).split()))
+        problem = " ".join(str(error).split())
+    return DoctorReport(_versions(), listing, tests, default, problem, families)
+
+
+_SPOT_CHECK = "polyad_conformance.spot_check"
+_FAMILIES_TITLE = "ops of each family (values and gradients, by the conformance suite)"
+
+
+def _of_device(listing: Listing, kind: str) -> Listing:
+    """What concerns devices of that kind: their backend, and the plug-ins with kernels for them."""
+    backends = tuple(backend for backend in listing if backend.name == kind) or listing.backends
+    plugins = tuple(one for one in listing.plugins if one.problem or any(kernel[0] == kind for kernel in one.kernels))
+    return replace(listing, backends=backends, plugins=plugins)
 
 
 def _versions() -> dict[str, str]:

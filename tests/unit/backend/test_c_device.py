@@ -16,6 +16,9 @@ import polyad
 from polyad import backends
 from polyad.backend import c_compiler
 from polyad.dispatch.plan import CompilerWarning
+from polyad_conformance.calls import Target
+from polyad_conformance.checks.large import check_large_gradients
+from polyad_conformance.checks.storage import check_overlap
 
 NAME = "generated"
 """Not "c", which whoever has installed the package has besides."""
@@ -82,6 +85,15 @@ def test_composites_run_as_kernels_of_their_bodies(c) -> None:
     ):
         assert close(call(x), call(X))
     assert "generated from the op's body" in str(polyad.explain("softmax", x, 1))
+
+
+@pytest.mark.parametrize("dtype", [polyad.float32, polyad.float64, polyad.bfloat16, polyad.complex64, polyad.bool])
+def test_a_copy_onto_the_memory_that_it_reads_keeps_every_bit(c, dtype) -> None:
+    check_overlap(dtype, Target(NAME))
+
+
+def test_the_gradient_of_a_long_row_is_right_without_vectors(c) -> None:
+    check_large_gradients(Target(NAME))
 
 
 def test_a_model_trains(c) -> None:

@@ -6,6 +6,7 @@ import io
 import json
 import subprocess
 import sys
+from typing import Any, ClassVar
 
 import pytest
 
@@ -216,6 +217,42 @@ def test_doctor_survives_a_device_that_raises(make_toy) -> None:
         report = backends.doctor()
     assert "MemoryError" in next(test.problem for test in report.tests if test.device == "dead:0")
     assert report.exit_status == 1
+
+
+def test_doctor_names_the_family_and_the_op_that_fail_on_a_device(make_toy) -> None:
+    class Wrong(make_toy):
+        kernels: ClassVar = {"searchsorted": failing}
+
+    with backends.register("wrong", Wrong()), backends.register("right", make_toy()):
+        report, other = backends.doctor("wrong:1", seconds=0.0), backends.doctor("right", seconds=0.0)
+    (test,) = report.tests
+    assert (test.device, test.ok) == ("wrong:1", True), "what the short self-test calls is right"
+    (wrong,) = [family for family in report.families if family.problems]
+    assert wrong.family == "sorting"
+    assert list(wrong.problems) == ["searchsorted"] == wrong.tested[:1]
+    (problem,) = report.problems
+    assert problem.startswith("searchsorted: KernelFailure")
+    assert report.exit_status == 1
+    assert "FAILED" in str(report)
+    assert [backend.name for backend in report.listing] == ["wrong"]
+    assert all(family.tested for family in other.families), "each family is seen, however little time there is"
+    assert not [family for family in other.families if family.problems]
+
+
+def failing(*args: Any) -> Any:
+    """A kernel that its device refuses."""
+    raise RuntimeError("no image for this architecture")
+
+
+def test_doctor_of_a_device_that_is_not_there_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    report = backends.doctor("nobody")
+    (test,) = report.tests
+    assert "no installed backend has this name" in test.problem
+    assert "pip install" in test.fix
+    assert "cpu: loaded" in str(report), "the backends that there are"
+    monkeypatch.setitem(sys.modules, "polyad_conformance.spot_check", None)
+    (test,) = backends.doctor("cpu").tests
+    assert (test.ok, test.fix) == (False, "pip install 'polyad[test]'")
 
 
 @pytest.mark.parametrize(

@@ -133,7 +133,7 @@ def test_doctor_exits_with_1_when_something_is_wrong(monkeypatch, capsys):
 
 
 def test_ctrl_c_in_any_command_is_130(monkeypatch, capsys):
-    def interrupt():
+    def interrupt(*args, **kwargs):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("polyad.backends.doctor", interrupt)

@@ -10,7 +10,7 @@ from ...backend.runtime import Runtime
 from ...dtypes import FLOATING, INTEGER, DType, int8, int16, int32, int64
 from ...layout import contiguous_strides
 from ..expression import Operand, Scalar, cast
-from .pointwise import PointwiseKernel
+from .pointwise import PointwiseKernel, moving
 from .pointwise_ops import RuntimeOf, unspecialized
 
 _MOVED = {1: int8, 2: int16, 4: int32, 8: int64}
@@ -19,8 +19,8 @@ _MOVED = {1: int8, 2: int16, 4: int32, 8: int64}
 
 def copying(runtime: Runtime, of: DType, to: DType) -> PointwiseKernel:
     """The kernel that casts elements of one dtype to another: ``copying(...).into((target,), (source,))``."""
-    if of is to and not of.is_complex:
-        of = to = _MOVED[of.itemsize]
+    if of is to:
+        return moving(runtime, of if of.is_complex else _MOVED[of.itemsize])
     what = f"copy from {of.name} to {to.name}"
     kernel: PointwiseKernel = runtime.once(
         ("copying", of, to), lambda: PointwiseKernel(runtime, what, [cast(Operand(0, of), to)])

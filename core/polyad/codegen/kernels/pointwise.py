@@ -11,10 +11,11 @@ from collections.abc import Hashable, Sequence
 from typing import Any
 
 from ...backend.runtime import Launch, Runtime
+from ...dtypes import DType
 from ...layout import Layout, Shape, Strides, broadcast_shapes
 from ..collapse import broadcast_strides, result_strides
 from ..elementwise import ElementwisePlan, Leaves, elementwise, elementwise_plan, lanes_for
-from ..expression import Expression
+from ..expression import Expression, Operand
 from ..packs import pack_for
 from .layouts import PerLayout
 from .numbers import Packing
@@ -24,6 +25,14 @@ def check_one_shape(operands: Sequence[Layout]) -> None:
     """Raise ValueError if operands that do not broadcast have several shapes; 0-d ones are numbers."""
     if len({operand.shape for operand in operands} - {()}) > 1:
         raise ValueError("the operands have several shapes")
+
+
+def moving(runtime: Runtime, dtype: DType) -> PointwiseKernel:
+    """The kernel that copies elements of *dtype*."""
+    kernel: PointwiseKernel = runtime.once(
+        ("moving", dtype), lambda: PointwiseKernel(runtime, f"copy {dtype.name}", [Operand(0, dtype)])
+    )
+    return kernel
 
 
 class PointwiseKernel:
@@ -77,8 +86,9 @@ class PointwiseKernel:
             to = [runtime.layout(out) for out in outs]
             found = self._known.keep(key, (self._plan_into(to, [runtime.layout(array) for array in arrays]),))
         if self.clash(outs, arrays):
-            for out, result in zip(outs, self(arrays, numbers), strict=True):
-                runtime.backend.copy(out, result)
+            # As arrays of the kernel's dtypes, which the arrays' need not be: `copying` moves floats as integers.
+            for out, result, dtype in zip(outs, self(arrays, numbers), self.dtypes, strict=True):
+                moving(runtime, dtype).into((out,), (result,))
         elif found[0] is not None:
             found[0]((*outs, *arrays), self.packed(numbers) if numbers else ())
 

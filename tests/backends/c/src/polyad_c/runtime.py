@@ -32,7 +32,7 @@ class CRuntime(Runtime):
         super().__init__(backend, device)
         self._made = backend.laid_out
         self._units = os.cpu_count() or 1
-        self.description = DeviceDescription(CPU, compute_units=self._units)
+        self.description = DeviceDescription(CPU, compute_units=self._units, vector_bytes=8)
         self._start_threads()
         os.register_at_fork(after_in_child=self._start_threads)  # threads are not forked
 

@@ -2,20 +2,14 @@
 
 Every launch runs on all of `SCHEDULES`, from the same memory; results that differ are an error. What threads do is
 slow here, so the GPU that the generator is told of is a small one.
-
-With POLYAD_CUDA_SOURCES=FOLDER nothing runs and results are zeros: the kernels' sources are written to the folder, for
-NVRTC to compile.
 """
 
 from __future__ import annotations
 
 import ctypes
-import hashlib
 import math
-import os
 from collections.abc import Sequence
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from polyad_c.backend import CArray, CBackend
@@ -74,8 +68,7 @@ def _aligned(whole: CArray, dtype: DType, shape: tuple[int, ...], steps: tuple[i
 
 @cache
 def _runtime(backend: HostBackend) -> HostRuntime:
-    device, folder = Device(NAME, 0), os.environ.get("POLYAD_CUDA_SOURCES")
-    return CollectingRuntime(backend, device, Path(folder)) if folder else HostRuntime(backend, device)
+    return HostRuntime(backend, Device(NAME, 0))
 
 
 @cache
@@ -155,27 +148,3 @@ class HostRuntime(Runtime):
 
     def same_memory(self, first: CArray, second: CArray) -> bool:
         return first.memory.ctypes.data == second.memory.ctypes.data
-
-
-class CollectingRuntime(HostRuntime):
-    """Writes sources to *folder* and computes nothing."""
-
-    description = DeviceDescription(GPU, compute_units=132, max_local_size=1024)
-
-    def __init__(self, backend: HostBackend, device: Device, folder: Path) -> None:
-        super().__init__(backend, device)
-        self._folder = folder
-
-    def compile(self, source: KernelSource, what: str) -> Any:
-        path = self._folder / f"{hashlib.sha256(source.text.encode()).hexdigest()[:24]}.cu"
-        if not path.exists():
-            path.write_text(f"// {what}\n{source.text}")
-        return None
-
-    def _launch(self, *args: Any) -> None:
-        """Nothing."""
-
-    def empty(self, dtype: DType, shape: Shape, steps: Strides) -> CArray:
-        array = super().empty(dtype, shape, steps)
-        array.memory[...] = 0
-        return array

@@ -1,4 +1,8 @@
-"""Simulated devices: memory that is checked, and streams whose work is put off."""
+"""Simulated devices: memory that is checked, and streams whose work is put off.
+
+With POLYAD_CUDA_SOURCES=FOLDER kernels are neither compiled nor run: their sources are written to the folder, as for a
+large GPU and for `compile_sources.py`, and all memory is zero.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,9 @@ import numpy as np
 
 COUNT = int(os.environ.get("STANDIN_CUPY_DEVICES", "2"))
 MEMORY = int(os.environ.get("STANDIN_CUPY_MEMORY", str(1 << 32)))
-GUARD, POISON, GUARDED = 256, 0xFB, 0xA5
+SOURCES = os.environ.get("POLYAD_CUDA_SOURCES", "")
+MULTIPROCESSORS = 132 if SOURCES else 2
+GUARD, POISON, GUARDED = 256, 0 if SOURCES else 0xFB, 0xA5
 
 lock = threading.RLock()
 _local = threading.local()

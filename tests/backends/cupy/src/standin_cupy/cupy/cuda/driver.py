@@ -6,10 +6,10 @@ import ctypes
 import functools
 import itertools
 
-from polyad_cuda_on_host import SCHEDULES as _SCHEDULES, KernelFault, LaunchRefused, build
+from polyad_cuda_on_host import SCHEDULES as _SCHEDULES, KernelFault, LaunchRefused
 
 from .. import simulation
-from .nvrtc import MAGIC
+from .nvrtc import MAGIC, built
 
 _modules: dict[int, tuple] = {}
 _functions: dict[int, tuple] = {}
@@ -40,23 +40,25 @@ def moduleLoadData(image):
     if not image.startswith(MAGIC):
         raise simulation.Failure("INVALID_IMAGE")
     number = next(_numbers)
-    _modules[number] = build(image[len(MAGIC) :].decode()), simulation.current()
+    _modules[number] = built(image[len(MAGIC) :].decode()), simulation.current()
     return number
 
 
 @failing
 def moduleGetFunction(module, name):
-    built, device = _modules[module]
-    if name not in built.kernels:
+    program, device = _modules[module]
+    if program is not None and name not in program.kernels:
         raise simulation.Failure("NOT_FOUND")
     number = next(_numbers)
-    _functions[number] = built, name, device
+    _functions[number] = program, name, device
     return number
 
 
 @failing
 def launchKernel(function, gx, gy, gz, bx, by, bz, shared, stream, kernel_params, extra):
-    built, name, device = _functions[function]
+    program, name, device = _functions[function]
+    if program is None:
+        return
     if device != simulation.current():
         raise simulation.Failure("INVALID_CONTEXT")
     queue = simulation.queue_of(stream)
@@ -67,7 +69,7 @@ def launchKernel(function, gx, gy, gz, bx, by, bz, shared, stream, kernel_params
         raise simulation.Failure("INVALID_VALUE")
     given = ctypes.string_at(words[1], ctypes.c_size_t.from_address(words[3]).value)
     arguments, at = [], 0
-    for parameter in built.kernels[name]:
+    for parameter in program.kernels[name]:
         at += -at % min(8, parameter.size)
         value = given[at : at + parameter.size]
         at += parameter.size
@@ -84,14 +86,14 @@ def launchKernel(function, gx, gy, gz, bx, by, bz, shared, stream, kernel_params
         raise simulation.Failure("INVALID_VALUE")
     grid, block = (gx, gy, gz), (bx, by, bz)
     try:
-        built._check(name, grid, block, shared)
+        program._check(name, grid, block, shared)
     except LaunchRefused:
         raise simulation.Failure("INVALID_VALUE") from None
     schedule = _SCHEDULES[next(launches) % len(_SCHEDULES)]
 
     def work():
         try:
-            built.launch(name, grid, block, arguments, shared=shared, schedule=schedule)
+            program.launch(name, grid, block, arguments, shared=shared, schedule=schedule)
         except KernelFault as error:
             raise simulation.Failure(f"LAUNCH_FAILED ({error})") from None
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import re
+from pathlib import Path
 
 from polyad_cuda_on_host import BuildError, build
+
+from ..simulation import SOURCES
 
 _programs: dict[int, list] = {}
 _numbers = itertools.count(1)
@@ -14,6 +18,16 @@ MAGIC = b"stand-in\0"
 
 class NVRTCError(RuntimeError):
     """An error of the compiler."""
+
+
+def built(source):
+    """*source* as kernels of the host; None where sources are collected."""
+    if not SOURCES:
+        return build(source)
+    path = Path(SOURCES, f"{hashlib.sha256(source.encode()).hexdigest()[:24]}.cu")
+    if not path.exists():
+        path.write_text(source)
+    return None
 
 
 def getVersion():
@@ -31,7 +45,7 @@ def compileProgram(number, options):
         raise NVRTCError("NVRTC_ERROR_INVALID_OPTION: the stand-in wants -arch=sm_..")
     program = _programs[number]
     try:
-        build(program[0])
+        built(program[0])
     except BuildError as error:
         program[2] = str(error)
         raise NVRTCError("NVRTC_ERROR_COMPILATION (6)") from None

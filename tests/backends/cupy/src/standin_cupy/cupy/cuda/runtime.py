@@ -57,7 +57,8 @@ def runtimeGetVersion():
 
 def getDeviceProperties(number):
     return {
-        "name": b"Stand-in", "totalGlobalMem": simulation.MEMORY, "major": 9, "minor": 0, "multiProcessorCount": 2,
+        "name": b"Stand-in", "totalGlobalMem": simulation.MEMORY, "major": 9, "minor": 0,
+        "multiProcessorCount": simulation.MULTIPROCESSORS,
         "maxThreadsPerBlock": 1024, "sharedMemPerBlock": 49152, "sharedMemPerMultiprocessor": 233472, "warpSize": 32,
         "maxThreadsPerMultiProcessor": 2048, "regsPerMultiprocessor": 65536, "l2CacheSize": 1 << 22,
         "pciBusID": number, "pciDeviceID": 0, "pciDomainID": 0, "integrated": 0, "isMultiGpuBoard": 0,
