@@ -34,7 +34,7 @@ class Identity(nn.Module):
 
 
 class ToImage(nn.Module):
-    """A picture of Pillow's, or an array (height, width, channels), as a tensor (channels, height, width) of its numbers.
+    """A picture of Pillow's, or an array (height, width, channels) as a tensor (channels, height, width) unscaled.
 
     Raises:
         TypeError: it is neither, nor a tensor, which stays as it is.
