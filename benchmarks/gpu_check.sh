@@ -21,9 +21,9 @@ python="$out/environment/bin/python"
 "$python" -m pip install --quiet "$here[$extra,test]"
 [ -n "${WITHOUT_TORCH:-}" ] || "$python" -m pip install --quiet torch
 cd "$out" || exit 1
-part doctor 60 "$python" -m polyad doctor
+part doctor 60 "$python" -m polyad doctor --device cuda
 part demo 60 "$python" -m polyad demo --device cuda
 part storage 60 "$python" -m polyad conformance cuda --tier 0
 part conformance 150 "$python" -m pytest -q -n 8 --pyargs polyad_conformance --polyad-backend=cuda --polyad-shard=1/40
-part speed 90 "$python" "$here/benchmarks/gpu_speed.py"
+part speed 150 "$python" "$here/benchmarks/gpu_speed.py"
 cat "$out/summary.txt" "$out/speed.txt"

@@ -1,48 +1,136 @@
 """Times of ops on device "cuda" by the device's events, medians, beside PyTorch's where it is installed.
 
-    python benchmarks/gpu_speed.py [--repeat 20]
+    python benchmarks/gpu_speed.py [--repeat 20] [--small]
 
 Prints a table: microseconds of polyad and of PyTorch, their ratio (above 1 where polyad is faster), and for ops that
-only move bytes the rate against that of a plain copy, taken in the same run. The two take turns.
+only move bytes the rate against that of a plain copy, taken in the same run; then whole training steps, eager; then
+what the host does for a small op. The two take turns. With --small the tensors are tiny, to see that it runs.
 """
 
 from __future__ import annotations
 
 import argparse
 import statistics
+import time
 
 import polyad
 
 try:
     import torch
+
+    if not torch.cuda.is_available():
+        torch = None
 except ImportError:
     torch = None
 
-_BIG = 1 << 26
 
-
-def cases(t):
+def cases(t, small):
     """Name, bytes that are moved (0: not told), and the call."""
-    x, y = (t.randn(_BIG, device="cuda") for _ in range(2))
-    rows = t.randn(8192, 4096, device="cuda")
-    weight, square = t.ones(4096, device="cuda"), t.randn(4096, 4096, device="cuda")
-    target = t.zeros(8192, dtype=t.int64, device="cuda")
-    image, kernel = t.randn(64, 64, 56, 56, device="cuda"), t.randn(64, 64, 3, 3, device="cuda")
+    count, high, wide, side = (1 << 10, 8, 16, 7) if small else (1 << 26, 8192, 4096, 56)
+    x, y = (t.randn(count, device="cuda") for _ in range(2))
+    rows = t.randn(high, wide, device="cuda")
+    weight, square = t.ones(wide, device="cuda"), t.randn(wide, wide, device="cuda")
+    target = t.zeros(high, dtype=t.int64, device="cuda")
+    channels = 4 if small else 64
+    image, kernel = (
+        t.randn(channels, channels, side, side, device="cuda"),
+        t.randn(channels, channels, 3, 3, device="cuda"),
+    )
     f = t.nn.functional
     half = square.to(t.bfloat16)
-    size = 4 * _BIG
+    query = t.randn(2, 2, wide // 8, 64, device="cuda", dtype=t.bfloat16)
+    size = 4 * count
     yield "copy", 2 * size, lambda: x.clone()
     yield "add", 3 * size, lambda: x + y
     yield "gelu", 2 * size, lambda: f.gelu(x)
     yield "sum", size, lambda: x.sum()
     yield "sum of columns", rows.numel() * 4, lambda: rows.sum(0)
     yield "softmax", 2 * rows.numel() * 4, lambda: rows.softmax(1)
-    yield "layer norm", 2 * rows.numel() * 4, lambda: f.layer_norm(rows, (4096,), weight, weight)
+    yield "layer norm", 2 * rows.numel() * 4, lambda: f.layer_norm(rows, (wide,), weight, weight)
     yield "cross entropy", rows.numel() * 4, lambda: f.cross_entropy(rows, target)
     yield "product float32", 0, lambda: square @ square
     yield "product bfloat16", 0, lambda: half @ half
     yield "convolution", 0, lambda: f.conv2d(image, kernel, padding=1)
+    yield "attention bfloat16", 0, lambda: f.scaled_dot_product_attention(query, query, query, is_causal=True)
     yield "sort", 0, lambda: rows.sort(1)
+
+
+def steps(t, small):
+    """Name, and a training step: forward, backward, optimizer."""
+    nn = t.nn
+    width, batch = (16, 4) if small else (4096, 512)
+    perceptron = nn.Sequential(
+        nn.Linear(width, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU(), nn.Linear(width, 10)
+    )
+    yield "perceptron", training(t, perceptron, t.randn(batch, width, device="cuda"), 10)
+    yield (
+        "residual network",
+        training(
+            t,
+            residual(nn, 4 if small else 64),
+            t.randn(4 if small else 128, 3, 8 if small else 64, 8 if small else 64, device="cuda"),
+            10,
+        ),
+    )
+    features, heads, layers, length = (16, 2, 1, 4) if small else (768, 12, 8, 512)
+    layer = nn.TransformerEncoderLayer(features, heads, 4 * features, 0.0, "gelu", batch_first=True, norm_first=True)
+    body = nn.Sequential(nn.TransformerEncoder(layer, layers, enable_nested_tensor=False), nn.Linear(features, 64))
+    yield "transformer", training(t, body, t.randn(2 if small else 16, length, features, device="cuda"), 64)
+
+
+def residual(nn, channels):
+    """Eighteen layers of convolutions with batch norm, in four stages."""
+
+    class Block(nn.Module):
+        def __init__(self, given, made, stride):
+            super().__init__()
+            self.body = nn.Sequential(
+                nn.Conv2d(given, made, 3, stride, 1, bias=False), nn.BatchNorm2d(made), nn.ReLU(),
+                nn.Conv2d(made, made, 3, 1, 1, bias=False), nn.BatchNorm2d(made),
+            )  # fmt: skip
+            self.short = nn.Identity() if given == made else nn.Conv2d(given, made, 1, stride, bias=False)
+
+        def forward(self, x):
+            return nn.functional.relu(self.body(x) + self.short(x))
+
+    layers, given = [nn.Conv2d(3, channels, 3, 1, 1, bias=False), nn.BatchNorm2d(channels), nn.ReLU()], channels
+    for stage in range(4):
+        made = channels << stage
+        layers += [Block(given, made, 1 if given == made else 2), Block(made, made, 1)]
+        given = made
+    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(given, 10))
+
+
+def training(t, model, inputs, classes):
+    """A step of *model* on *inputs*, as a call."""
+    model = model.to("cuda")
+    optimizer = t.optim.AdamW(model.parameters(), 1e-4)
+    labels = None
+
+    def step():
+        nonlocal labels
+        optimizer.zero_grad()
+        scores = model(inputs).reshape(-1, classes)
+        if labels is None:
+            labels = t.zeros(scores.shape[0], dtype=t.int64, device="cuda")
+        t.nn.functional.cross_entropy(scores, labels).backward()
+        optimizer.step()
+
+    return step
+
+
+def on_the_host(t, count=200):
+    """Microseconds that the host needs for a small op whose result it does not read."""
+    x = t.ones(16, device="cuda")
+    for _ in range(10):
+        x + x
+    t.cuda.synchronize()
+    begin = time.perf_counter()
+    for _ in range(count):
+        x + x
+    taken = time.perf_counter() - begin
+    t.cuda.synchronize()
+    return taken / count * 1e6
 
 
 def micros(t, call) -> float:
@@ -55,27 +143,47 @@ def micros(t, call) -> float:
     return start.elapsed_time(end) * 1000
 
 
+def medians(libraries, calls, repeat):
+    """Of each library's call, which take turns."""
+    times: list[list[float]] = [[] for _ in libraries]
+    for turn in range(repeat + 3):
+        for found, library, call in zip(times, libraries, calls):
+            taken = micros(library, call)
+            if turn >= 3:
+                found.append(taken)
+    return [statistics.median(found) for found in times]
+
+
+def line(name, times, rate=""):
+    """Print a line of the table."""
+    own, *other = times
+    shown = f"{other[0]:>12.1f}{other[0] / own:>8.2f}" if other else f"{'':>20}"
+    print(f"{name:<20}{own:>12.1f}{shown}{rate:>9}", flush=True)
+
+
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repeat", type=int, default=20)
-    repeat = parser.parse_args().repeat
+    parser.add_argument("--small", action="store_true")
+    given = parser.parse_args()
     libraries = [polyad] if torch is None else [polyad, torch]
     print(f"{'op':<20}{'polyad us':>12}{'torch us':>12}{'ratio':>8}{'of copy':>9}")
     copied = 0.0
-    for several in zip(*[cases(library) for library in libraries]):
+    for several in zip(*[cases(library, given.small) for library in libraries]):
         name, moved, _ = several[0]
-        times: list[list[float]] = [[] for _ in libraries]
-        for turn in range(repeat + 3):
-            for found, library, (_, _, call) in zip(times, libraries, several):
-                taken = micros(library, call)
-                if turn >= 3:
-                    found.append(taken)
-        own, *other = (statistics.median(found) for found in times)
-        rate = moved / own
+        times = medians(libraries, [call for _, _, call in several], given.repeat)
+        rate = moved / times[0]
         copied = copied or rate
-        shown = f"{other[0]:>12.1f}{other[0] / own:>8.2f}" if other else f"{'':>20}"
-        print(f"{name:<20}{own:>12.1f}{shown}{rate / copied if moved else float('nan'):>9.2f}")
+        line(name, times, f"{rate / copied:.2f}" if moved else "")
+    for precision in ("highest", "high"):
+        for library in libraries:
+            library.set_float32_matmul_precision(precision)
+        print(f"training steps, float32 products {precision}")
+        for several in zip(*[steps(library, given.small) for library in libraries]):
+            line(several[0][0], medians(libraries, [step for _, step in several], given.repeat // 2))
+    print("the host's time for a small op")
+    line("add", [min(on_the_host(library) for _ in range(3)) for library in libraries])
 
 
 if __name__ == "__main__":

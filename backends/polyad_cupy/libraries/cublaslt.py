@@ -10,6 +10,8 @@ each read as its transpose: so b comes first, and nothing is copied.
 from __future__ import annotations
 
 import ctypes
+import threading
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -20,9 +22,11 @@ if TYPE_CHECKING:
     from ..runtime.device import Device
 
 CUDA_R_32F, CUDA_R_64F, CUDA_R_16F, CUDA_R_16BF = 0, 1, 2, 14
-CUBLAS_COMPUTE_32F, CUBLAS_COMPUTE_64F = 68, 70
+CUBLAS_COMPUTE_32F, CUBLAS_COMPUTE_64F, CUBLAS_COMPUTE_32F_FAST_TF32 = 68, 70, 77
 CUBLAS_OP_N, CUBLAS_OP_T = 0, 1
 CUBLASLT_MATMUL_DESC_TRANSA, CUBLASLT_MATMUL_DESC_TRANSB = 3, 4
+CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_MATMUL_DESC_BIAS_POINTER = 7, 8
+CUBLASLT_EPILOGUE_BIAS = 4
 CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET = 5, 6
 CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES = 1
 CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES = 5, 6
@@ -122,13 +126,20 @@ class Operand:
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """What a plan is made for: D = op(A) op(B), column-major, *count* times."""
+    """What a plan is made for: D = op(A) op(B), column-major, *count* times.
+
+    Attributes:
+        bias: whether a vector is added to each column of D.
+        tf32: whether float32 numbers may be rounded to 10 bits behind the point before they are multiplied.
+    """
 
     dtype: DType
     count: int
     a: Operand
     b: Operand
     d: Operand
+    bias: bool = False
+    tf32: bool = False
 
 
 class Plan:
@@ -142,6 +153,8 @@ class Plan:
         self._one, self._zero = number(1), number(0)
         self._operation = _VOID()
         compute, scale = (CUBLAS_COMPUTE_64F, CUDA_R_64F) if wide else (CUBLAS_COMPUTE_32F, CUDA_R_32F)
+        if product.tf32:
+            compute = CUBLAS_COMPUTE_32F_FAST_TF32
         _call("cublasLtMatmulDescCreate", ctypes.byref(self._operation), compute, scale)
         for attribute, operand in (
             (CUBLASLT_MATMUL_DESC_TRANSA, product.a),
@@ -149,6 +162,12 @@ class Plan:
         ):
             how = ctypes.c_int32(CUBLAS_OP_T if operand.turned else CUBLAS_OP_N)
             _call("cublasLtMatmulDescSetAttribute", self._operation, attribute, ctypes.byref(how), 4)
+        if product.bias:
+            epilogue = ctypes.c_int32(CUBLASLT_EPILOGUE_BIAS)
+            _call(
+                "cublasLtMatmulDescSetAttribute", self._operation, CUBLASLT_MATMUL_DESC_EPILOGUE,
+                ctypes.byref(epilogue), 4,
+            )  # fmt: skip
         self._layouts = [_layout(product, operand) for operand in (product.a, product.b, product.d)]
         preference = _VOID()
         _call("cublasLtMatmulPreferenceCreate", ctypes.byref(preference))
@@ -173,9 +192,15 @@ class Plan:
             raise LtError(f"no algorithm for {product}")
         self._algorithm = found.algo
 
-    def run(self, handle: Any, a: int, b: int, d: int, workspace: int, stream: int) -> None:
-        """Enqueue the product of the matrices at these addresses."""
+    def run(self, handle: Any, a: int, b: int, d: int, bias: int, workspace: int, stream: int) -> None:
+        """Enqueue the product of the matrices at these addresses; *bias* is 0 where nothing is added."""
         left, right, result = self._layouts
+        if bias:
+            place = _VOID(bias)
+            _call(
+                "cublasLtMatmulDescSetAttribute", self._operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER,
+                ctypes.byref(place), 8,
+            )  # fmt: skip
         _call(
             "cublasLtMatmul", handle, self._operation, ctypes.byref(self._one), a, left, b, right,
             ctypes.byref(self._zero), d, result, d, result, ctypes.byref(self._algorithm), workspace, WORKSPACE, stream,
@@ -206,8 +231,9 @@ class Multiplier:
         _call("cublasLtCreate", ctypes.byref(self._handle))
         self._plans: dict[Product, Plan] = {}
         self._workspaces: dict[int, Any] = {}
+        self._lock = threading.Lock()
 
-    def __call__(self, product: Product, a: int, b: int, d: int) -> None:
+    def __call__(self, product: Product, a: int, b: int, d: int, bias: int = 0) -> None:
         """Enqueue *product* of the matrices at these addresses in this thread's stream."""
         device = self._device
         plan = self._plans.get(product)
@@ -218,4 +244,6 @@ class Multiplier:
         if workspace is None:
             workspace = self._workspaces.setdefault(stream, device.pool.take(WORKSPACE))
         device.enter()
-        plan.run(self._handle, a, b, d, workspace.buffer, stream)
+        # The address of the bias is kept in the plan until the call has read it.
+        with self._lock if bias else nullcontext():
+            plan.run(self._handle, a, b, d, bias, workspace.buffer, stream)

@@ -1,19 +1,18 @@
 """Switches of CUDA's libraries, at PyTorch's path.
 
-Programs set them before they train: ``backends.cuda.matmul.allow_tf32 = True``. They can be set; nothing reads them:
-kernels do not choose a smaller precision than that of their operands.
+Programs set them before they train: ``backends.cuda.matmul.allow_tf32 = True``, which is another form of
+`polyad.set_float32_matmul_precision`. Nothing reads the others: kernels compute as precisely as they can.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from types import SimpleNamespace
 from typing import Any
 
 from ..backend import registry
 from ..nn.attention import SDPBackend, sdpa_kernel
-from ..settings import allowed_attention
+from ..settings import allowed_attention, get_float32_matmul_precision, set_float32_matmul_precision
 
 __all__ = [
     "cudnn_sdp_enabled",
@@ -29,9 +28,29 @@ __all__ = [
     "sdp_kernel",
 ]
 
-matmul = SimpleNamespace(
-    allow_tf32=False, allow_fp16_reduced_precision_reduction=True, allow_bf16_reduced_precision_reduction=True
-)
+
+class _Matmul:
+    """Switches of matrix products."""
+
+    allow_fp16_reduced_precision_reduction = True
+    allow_bf16_reduced_precision_reduction = True
+
+    @property
+    def allow_tf32(self) -> bool:
+        """Whether float32 products may be computed in TF32.
+
+        >>> import polyad
+        >>> polyad.backends.cuda.matmul.allow_tf32
+        False
+        """
+        return get_float32_matmul_precision() != "highest"
+
+    @allow_tf32.setter
+    def allow_tf32(self, allowed: bool) -> None:
+        set_float32_matmul_precision("high" if allowed else "highest")
+
+
+matmul = _Matmul()
 
 
 def is_built() -> bool:

@@ -36,6 +36,8 @@ OWN = {
     "launches",
     "pinned",
     "MAGIC",
+    "SOURCES",
+    "built",
     "annotations",
 }
 """Names of the stand-in that are its own: they are no claim about CuPy."""

@@ -18,10 +18,14 @@ DTYPES = {number: numpy_dtype(dtype) for dtype, number in cublaslt.TYPES.items()
 
 
 class Library:
-    """What is called of cuBLASLt. *wrong* is added to results, *failing* is the status of products."""
+    """What is called of cuBLASLt. *wrong* is added to results, *failing* is the status of products.
 
-    def __init__(self, wrong=0.0, failing=0):
-        self.wrong, self.failing, self.products, self.things = wrong, failing, 0, {}
+    TF32 keeps *digits* bits behind the point.
+    """
+
+    def __init__(self, wrong=0.0, failing=0, digits=10):
+        self.wrong, self.failing, self.digits, self.products, self.things = wrong, failing, digits, 0, {}
+        self.in_tf32 = self.with_bias = 0
 
     def cublasLtGetVersion(self):
         return 120903
@@ -66,6 +70,11 @@ class Library:
         shape = (count, found["rows"], found["columns"])
         return np.ndarray(shape, dtype, memory.contents, address - memory.address, strides)
 
+    def _rounded(self, x):
+        fraction, power = np.frexp(x)
+        steps = 2.0 ** (self.digits + 1)
+        return np.ldexp(np.round(fraction * steps) / steps, power)
+
     def cublasLtMatmul(
         self, handle, operation, alpha, a, A, b, B, beta, c, C, d, D, algorithm, workspace, size, stream
     ):  # fmt: skip
@@ -79,10 +88,20 @@ class Library:
             left = left.swapaxes(1, 2)
         if how[cublaslt.CUBLASLT_MATMUL_DESC_TRANSB]:
             right = right.swapaxes(1, 2)
+        in_tf32 = how["compute"] == cublaslt.CUBLAS_COMPUTE_32F_FAST_TF32
+        self.in_tf32 += in_tf32
+        bias = 0
+        if how.get(cublaslt.CUBLASLT_MATMUL_DESC_EPILOGUE) == cublaslt.CUBLASLT_EPILOGUE_BIAS:
+            self.with_bias += 1
+            address = how[cublaslt.CUBLASLT_MATMUL_DESC_BIAS_POINTER]
+            size = result.shape[1] * result.itemsize
+            memory = simulation.owner_of(address, size)
+            bias = np.ndarray((result.shape[1], 1), result.dtype, memory.contents, address - memory.address)
         wide = np.float64 if how["compute"] == cublaslt.CUBLAS_COMPUTE_64F else np.float32
 
         def work():
-            result[...] = np.matmul(left.astype(wide), right.astype(wide)) + wide(self.wrong)
+            factors = [self._rounded(x) if in_tf32 else x.astype(wide) for x in (left, right)]
+            result[...] = np.matmul(*factors) + bias + wide(self.wrong)
 
         simulation.queue_of(stream).put(work)
         return 0
@@ -173,3 +192,56 @@ def test_a_product_that_fails_later_is_done_the_safe_way(device, monkeypatch):
     library.failing = 14
     check(polyad.rand(5, 7, device="cuda"), polyad.rand(7, 3, device="cuda"))
     assert "status 14" in device.description
+
+
+def test_a_linear_layer_is_one_product_with_its_bias(device, monkeypatch):
+    library = use(monkeypatch, Library())
+    for shape in ((2, 3, 7), (5, 7), (1, 7), (2, 4, 3, 7)):
+        x, weight, bias = polyad.rand(*shape), polyad.rand(6, 7), polyad.rand(6)
+        wanted = polyad.nn.functional.linear(x, weight, bias)
+        before = library.products, library.with_bias
+        got = polyad.nn.functional.linear(x.cuda(), weight.cuda(), bias.cuda())
+        polyad.testing.assert_close(got.cpu(), wanted)
+        if before[1]:  # the proof is behind us
+            assert (library.products - before[0], library.with_bias - before[1]) == (1, 1)
+    x = polyad.rand(4, 2, 7)
+    for other in (x.transpose(0, 1), x[:, :, ::2], x[:0], x):
+        weight = polyad.rand(6, other.shape[-1])
+        for bias in (None, polyad.rand(6), polyad.rand(12)[::2], polyad.rand(1)):
+            wanted = polyad.nn.functional.linear(other, weight, bias)
+            on_device = [None if part is None else part.cuda() for part in (other, weight, bias)]
+            polyad.testing.assert_close(polyad.nn.functional.linear(*on_device).cpu(), wanted)
+
+
+@pytest.fixture
+def tf32():
+    polyad.backends.cuda.matmul.allow_tf32 = True
+    assert polyad.get_float32_matmul_precision() == "high"
+    yield
+    polyad.set_float32_matmul_precision("highest")
+    assert not polyad.backends.cuda.matmul.allow_tf32
+
+
+def test_tf32_is_used_where_it_is_allowed(device, monkeypatch, tf32):
+    library = use(monkeypatch, Library())
+    a, b = polyad.rand(5, 7, device="cuda"), polyad.rand(7, 3, device="cuda")
+    check(a, b, 2e-3)
+    assert "TF32 by cuBLASLt: proved" in device.description
+    before = library.in_tf32
+    rounded = a @ b
+    assert library.in_tf32 == before + 1
+    polyad.set_float32_matmul_precision("highest")
+    assert (rounded != a @ b).any()
+    check(a, b)
+    polyad.set_float32_matmul_precision("medium")
+    check(a.double(), b.double(), 1e-14)
+    check(a.half(), b.half(), 4e-3)
+    assert library.in_tf32 == before + 1, "other dtypes have no TF32"
+
+
+def test_tf32_that_rounds_more_than_it_should_is_not_used(device, monkeypatch, tf32):
+    library = use(monkeypatch, Library(digits=5))
+    check(polyad.rand(5, 7, device="cuda"), polyad.rand(7, 3, device="cuda"))
+    assert "TF32 by cuBLASLt: not used (float32" in device.description
+    assert "products by cuBLASLt: proved" in device.description
+    assert library.products

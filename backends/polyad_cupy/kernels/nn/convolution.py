@@ -13,8 +13,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from polyad.backend import Kernel
-from polyad.codegen import Operand
-from polyad.codegen.kernels import PointwiseKernel
 from polyad.dtypes import ALL, DType, bfloat16, bool_, float16, float32
 from polyad.layout import contiguous_strides
 from polyad_kernels.array import Array, new
@@ -24,6 +22,7 @@ from polyad_kernels.source.elements import text
 from polyad_kernels.source.walking import Walk, closing, cut, letters, local_size, opening, parameters
 
 from ..products.matmul import multiply
+from ..sums import add_to
 
 Sizes = tuple[int, ...]
 
@@ -50,15 +49,6 @@ def _view(x: Array, shape: Sizes, steps: Sizes, offset: int = 0) -> Array:
 
 def _reshaped(x: Array, *shape: int) -> Array:
     return _view(x, shape, contiguous_strides(shape))
-
-
-def _add_to(x: Array, other: Array) -> None:
-    _sum(x.device, x.dtype).into((x,), (x, other))
-
-
-@kept
-def _sum(device: Any, dtype: DType) -> PointwiseKernel:
-    return PointwiseKernel(device.generated, f"add {dtype.name}", [Operand(0, dtype) + Operand(1, dtype)])
 
 
 def _parts(count: int, each: int) -> Iterator[tuple[int, int]]:
@@ -102,7 +92,7 @@ def _outs(size: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: S
 
 def _with_bias(out: Array, bias: Array | None) -> Array:
     if bias is not None:
-        _add_to(out, _view(_as(bias, out.dtype), out.shape, (0, 1, *[0] * (out.ndim - 2))))
+        add_to(out, _view(_as(bias, out.dtype), out.shape, (0, 1, *[0] * (out.ndim - 2))))
     return out
 
 
@@ -171,7 +161,7 @@ def convolution_weight_grad(
             if first:
                 more = new(out.device, out.shape, used)
                 multiply(more, left, right)
-                _add_to(out, more)
+                add_to(out, more)
             else:
                 multiply(out, left, right)
     return _as(_reshaped(out, groups * rows, each, *kernel), input.dtype)

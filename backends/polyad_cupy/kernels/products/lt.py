@@ -1,4 +1,7 @@
-"""Products by cuBLASLt where it is proved: no operand is copied, half types are not widened."""
+"""Products by cuBLASLt where it is proved: no operand is copied, half types are not widened, a bias is added at once.
+
+TF32 has a proof of its own. It is used for float32 where `polyad.set_float32_matmul_precision` allows it.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from polyad import get_float32_matmul_precision
 from polyad.codegen import collapse
 from polyad.dtypes import DType, bfloat16, float16, float32, float64
 from polyad.interop.numpy import numpy_dtype
@@ -15,7 +19,7 @@ from polyad_kernels.kernels.memory import conversion as copying
 
 from ...libraries.cublaslt import TYPES, LtError, Multiplier, Operand, Product, version
 
-WAY = "products by cuBLASLt"
+WAY, TF32_WAY = "products by cuBLASLt", "TF32 by cuBLASLt"
 _EPSILON = {float16: 2.0**-10, bfloat16: 2.0**-7, float32: 2.0**-23, float64: 2.0**-52}
 _TRIED = (
     # batch, m, k, n, whether a and b are transposed in memory, and whether a is the same for the whole batch
@@ -27,17 +31,21 @@ _TRIED = (
 )
 
 
-def multiplied(out: Array, a: Array, b: Array) -> bool:
-    """Write the products of (batch, m, k) and (batch, k, n) into the dense *out*; False if that is left to others."""
+def multiplied(out: Array, a: Array, b: Array, bias: Array | None = None) -> bool:
+    """Write the products of (batch, m, k) and (batch, k, n) into the dense *out*, with *bias* (n,), which is dense too,
+    added; False if that is left to others.
+    """
     device = out.device
     if out.dtype not in TYPES:
         return False
-    if not device.proofs.holds(WAY, version, lambda: _objection(device)):
+    if not device.proofs.holds(WAY, version, lambda: _objection(device, False)):
         return False
+    tf32 = out.dtype is float32 and get_float32_matmul_precision() != "highest"
+    tf32 = tf32 and device.proofs.holds(TF32_WAY, version, lambda: _objection(device, True))
     try:
-        return _run(out, a, b)
+        return _run(out, a, b, bias, tf32)
     except LtError as error:
-        device.proofs.drop(WAY, error)
+        device.proofs.drop(TF32_WAY if tf32 else WAY, error)
         return False
 
 
@@ -46,7 +54,7 @@ def _multiplier(device: Any) -> Multiplier:
     return Multiplier(device)
 
 
-def _run(out: Array, a: Array, b: Array) -> bool:
+def _run(out: Array, a: Array, b: Array, bias: Array | None, tf32: bool) -> bool:
     sizes, steps = collapse(out.shape[:-2], [out.steps[:-2], a.steps[:-2], b.steps[:-2]])
     if len(sizes) > 1:
         return False
@@ -56,10 +64,10 @@ def _run(out: Array, a: Array, b: Array) -> bool:
     result, left, right = operands
     if result is None or left is None or right is None or result.turned:
         return False
-    product = Product(out.dtype, count, right, left, result)
+    product = Product(out.dtype, count, right, left, result, bias is not None, tf32)
     size = out.dtype.itemsize
-    device = out.device
-    _multiplier(device)(product, *[x.buffer + x.offset * size for x in (b, a, out)])
+    places = [x.buffer + x.offset * size for x in (b, a, out, *([] if bias is None else [bias]))]
+    _multiplier(out.device)(product, *places)
     return True
 
 
@@ -77,21 +85,25 @@ def _operand(x: Array, apart: int) -> Operand | None:
     return Operand(high, wide, pitch, turned, apart, together & -together)
 
 
-def _objection(device: Any) -> str:
+def _objection(device: Any, tf32: bool) -> str:
     """What is wrong with cuBLASLt's products here, beside the safe ones; empty if nothing is."""
     rng = np.random.default_rng(0)
-    for dtype in TYPES:
+    for dtype in (float32,) if tf32 else TYPES:
+        # TF32 rounds both factors to 10 bits behind the point.
+        error = 2.0**-10 if tf32 else _EPSILON[dtype]
         for batch, m, k, n, a_turned, b_turned, shared in _TRIED:
             a = _random(device, rng, dtype, () if shared else batch, m, k, a_turned)
             b = _random(device, rng, dtype, batch, k, n, b_turned)
+            bias = None if batch else _random(device, rng, dtype, (), 1, n, False)
             if shared:
                 a = Array(a.block, dtype, (*batch, m, k), (*(0,) * len(batch), *a.steps), a.offset)
             fast, safe = (new(device, (*batch, m, n), dtype) for _ in range(2))
-            if not _run(fast, a, b):
+            if not _run(fast, a, b, bias, tf32):
                 return f"{dtype.name} {batch} {m} x {k} x {n} is not taken"
             _safe(safe, a, b)
-            wrong = np.abs(_host(fast) - _host(safe)).max() / np.abs(_host(safe)).max()
-            if not wrong <= 8 * _EPSILON[dtype]:
+            wanted = _host(safe) if bias is None else _host(safe) + _host(bias)
+            wrong = np.abs(_host(fast) - wanted).max() / np.abs(wanted).max()
+            if not wrong <= 8 * error:
                 return f"{dtype.name} {batch} {m} x {k} x {n} differs by {wrong:.1e} of the largest element"
     return ""
 

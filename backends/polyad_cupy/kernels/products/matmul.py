@@ -1,5 +1,5 @@
-"""Matrix products: by cuBLASLt where that was proved (`lt`), else by `cupy.matmul`, which is cuBLAS for floating
-dtypes, and CuPy's own kernel for integers.
+"""Matrix products and linear layers: by cuBLASLt where that was proved (`lt`), else by `cupy.matmul`, which is cuBLAS
+for floating dtypes, and CuPy's own kernel for integers.
 
 CuPy 14 gets batched products of bfloat16 wrong and rounds those of float16 twice, so half types are multiplied in
 float32 and rounded once.
@@ -7,16 +7,19 @@ float32 and rounded once.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import cupy
 
 from polyad.backend import Kernel
+from polyad.codegen import collapse
 from polyad.dtypes import ALL, bfloat16, bool_, float16, float32
-from polyad.layout import broadcast_shapes, broadcast_strides
+from polyad.layout import broadcast_shapes, broadcast_strides, contiguous_strides
 from polyad_kernels.array import Array, new
 from polyad_kernels.kernels.memory import conversion as copying
 
+from ..sums import add_to
 from ..views import shown
 from . import lt
 
@@ -72,4 +75,27 @@ def _widened(x: Array) -> Array:
     return wide
 
 
-KERNELS = {"gemm": Kernel(product, dtypes=frozenset(ALL) - {bool_})}
+def linear(input: Array, weight: Array, bias: Array | None) -> Array:
+    """input @ weight.T + bias as the product of two matrices, however many dimensions *input* has."""
+    turned, shape = _turned(weight), (*input.shape[:-1], weight.shape[0])
+    sizes, (steps,) = collapse(input.shape[:-1], [input.steps[:-1]])
+    if len(sizes) > 1 or not math.prod(shape) or not input.shape[-1]:
+        out = product(input, weight, False, True)
+    else:
+        rows = Array(input.block, input.dtype, (*sizes, input.shape[-1]), (*steps, input.steps[-1]), input.offset)
+        whole = new(input.device, (*sizes, weight.shape[0]), input.dtype)
+        out = Array(whole.block, whole.dtype, shape, contiguous_strides(shape), whole.offset)
+        if bias is not None and bias.shape == (weight.shape[0],) and bias.is_dense:
+            if lt.multiplied(whole, rows, turned, bias):
+                return out
+            multiply_safely(whole, rows, turned)
+        else:
+            multiply(whole, rows, turned)
+    if bias is not None and out.size:
+        spread = broadcast_strides(bias.shape, bias.steps, out.shape)
+        add_to(out, Array(bias.block, bias.dtype, out.shape, spread, bias.offset))
+    return out
+
+
+_COMPUTED = frozenset(ALL) - {bool_}
+KERNELS = {"gemm": Kernel(product, dtypes=_COMPUTED), "linear": Kernel(linear, dtypes=_COMPUTED)}
