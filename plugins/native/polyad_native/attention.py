@@ -9,6 +9,8 @@ import numpy as np
 
 from polyad.backend.interface import Signature
 from polyad.dtypes import bfloat16, float16, float32
+from polyad.errors import ShapeError
+from polyad.layout import broadcast_shapes
 
 from .choosing import Call, NotNative
 from .engine import function, matrices
@@ -24,18 +26,18 @@ def _wide(array: Any) -> Any:
 
 
 def _operands(query: Any, key: Any, value: Any, mask: Any, broadcast: bool) -> tuple[Any, ...]:
-    """The operands with as many dimensions, elements of a row side by side; the mask as what is added. The query has the
-    sizes of all batches, and if *broadcast* so have key and value.
+    """The operands with as many dimensions, elements of a row side by side; the mask as what is added. The query has
+    the sizes of all batches, and if *broadcast* so have key and value.
     """
     if min(query.ndim, key.ndim, value.ndim) < 2 or not (query.size and key.size and value.size):
         raise NotNative
     if query.shape[-1] != key.shape[-1] or key.shape[-2] != value.shape[-2]:
         raise NotNative
-    lead = query.shape[:-2]
-    if not lead == key.shape[:-2] == value.shape[:-2]:
+    lead, *others = (array.shape[:-2] for array in (query, key, value))
+    if not lead == others[0] == others[1]:
         try:
-            lead = np.broadcast_shapes(lead, key.shape[:-2], value.shape[:-2])
-        except ValueError:
+            lead = broadcast_shapes(lead, *others)
+        except ShapeError:
             raise NotNative from None
     found = []
     for array in (query, key, value):
