@@ -495,6 +495,12 @@ def multi_head_attention_forward(
     if not training:
         dropout_p = 0.0
 
+    if q._type.dtype.category < FLOATING:
+        raise UnsupportedDType(
+            f"multi_head_attention_forward: query is {q._type.dtype.name}, not floating point",
+            operands={"query": query},
+            fix="convert it: query.float()",
+        )
     if need_weights:
         scores = matmul(q * math.sqrt(1 / width), k.transpose(1, 2))
         shares = softmax(scores if added is None else scores + added, -1)
