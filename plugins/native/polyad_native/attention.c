@@ -5,8 +5,7 @@
    causal meet no key beyond their own place. Backward the weights are made again from the rows' sums. */
 
 typedef struct {
-    const Array *query, *key, *value, *mask, *grad, *out, *sums;
-    REAL *of_query, *of_key, *of_value;
+    const Array *query, *key, *value, *mask, *grad, *out, *sums, *of_query, *of_key, *of_value;
     long heads, rows, columns, features, out_features, splits;
     int causal, failed;
     REAL scale;
@@ -191,9 +190,15 @@ static void NAME(attend_back_part)(void *context, long part, long parts)
         NAME(take_panels)(key, 1, key_apart, d, n, key_panels);
         NAME(take_panels)(value, 1, NAME(apart)(t->value), v, n, value_panels);
         NAME(take_panels)(key, key_apart, 1, n, d, key_rows);
-        REAL *of_key = t->of_key + head * n * d, *of_value = t->of_value + head * n * v;
-        memset(of_key, 0, sizeof(REAL) * (size_t)(n * d));
-        memset(of_value, 0, sizeof(REAL) * (size_t)(n * v));
+        REAL *of_query = (REAL *)NAME(head)(t->of_query, t->query, head);
+        REAL *of_key = (REAL *)NAME(head)(t->of_key, t->query, head);
+        REAL *of_value = (REAL *)NAME(head)(t->of_value, t->query, head);
+        const long of_query_apart = NAME(apart)(t->of_query), of_key_apart = NAME(apart)(t->of_key);
+        const long of_value_apart = NAME(apart)(t->of_value);
+        for (long j = 0; j < n; ++j) {
+            memset(of_key + j * of_key_apart, 0, sizeof(REAL) * (size_t)d);
+            memset(of_value + j * of_value_apart, 0, sizeof(REAL) * (size_t)v);
+        }
         for (long first = 0; first < t->rows; first += B) {
             const long count = least(B, t->rows - first), columns = t->causal ? least(n, first + count) : n;
             const REAL *sums = (const REAL *)t->sums->data + head * t->rows + first;
@@ -215,22 +220,23 @@ static void NAME(attend_back_part)(void *context, long part, long parts)
                 _Pragma("omp simd")
                 for (long j = 0; j < columns; ++j) of_row[j] = (of_row[j] - dot) * row[j] * t->scale;
             }
-            NAME(by_columns)(s, width, grad_panels, count, of_value, v, columns, v, 1);
-            NAME(by_rows)(of_s, width, key_rows, columns, n, t->of_query + (head * t->rows + first) * d, d, count, d, 0);
-            NAME(by_columns)(of_s, width, query_panels, count, of_key, d, columns, d, 1);
+            NAME(by_columns)(s, width, grad_panels, count, of_value, of_value_apart, columns, v, 1);
+            NAME(by_rows)(of_s, width, key_rows, columns, n, of_query + first * of_query_apart, of_query_apart, count, d, 0);
+            NAME(by_columns)(of_s, width, query_panels, count, of_key, of_key_apart, columns, d, 1);
         }
     }
 }
 
-/* attend_back(query, key, value, mask, causal, scale, grad, sums, of_query, of_key, of_value) */
+/* attend_back(query, key, value, mask, causal, scale, grad, sums, of_query, of_key, of_value): in the results, too,
+   elements of a row are neighbours. */
 static Object *NAME(attend_back)(Object *self, Object *const *args, intptr_t count)
 {
     NAME(Attention) t = NAME(attention)(args);
     t.grad = (Array *)args[6];
     t.sums = (Array *)args[7];
-    t.of_query = (REAL *)((Array *)args[8])->data;
-    t.of_key = (REAL *)((Array *)args[9])->data;
-    t.of_value = (REAL *)((Array *)args[10])->data;
+    t.of_query = (Array *)args[8];
+    t.of_key = (Array *)args[9];
+    t.of_value = (Array *)args[10];
     void *thread = PyEval_SaveThread();
     polyad_parallel(NAME(attend_back_part), &t, least(t.heads, 32));
     PyEval_RestoreThread(thread);

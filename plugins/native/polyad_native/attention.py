@@ -59,6 +59,15 @@ def _rows(array: Any) -> Any:
     return array if array.strides[-1] == array.itemsize and not array.strides[-2] % array.itemsize else array.copy()
 
 
+def _laid_as(array: Any) -> Any:
+    """New memory for an array of this shape, in the same order if elements of a row are then side by side.
+
+    So gradients of heads that are parts of a matrix's rows need not be copied to become such parts.
+    """
+    new = np.empty_like(array)
+    return new if new.strides[-1] == new.itemsize else np.empty(array.shape, array.dtype)
+
+
 def attention(types: Signature) -> Call | None:
     """The kernel of `attention`."""
     attend = _of(types, "attend")
@@ -81,7 +90,7 @@ def attention_backward(types: Signature) -> Call | None:
         q, k, v, added = _operands(query, key, value, mask, broadcast=True)
         if grad.shape != (*q.shape[:-1], v.shape[-1]) or math.prod(sums.shape) != math.prod(q.shape[:-1]):
             raise NotNative
-        results = [np.empty(operand.shape, q.dtype) for operand in (q, k, v)]
+        results = [_laid_as(operand) for operand in (q, k, v)]
         attend(q, k, v, added, int(causal), float(scale), _rows(_wide(grad)), np.ascontiguousarray(sums), *results)
         return tuple(result.astype(operand.dtype, copy=False) for result, operand in zip(results, (query, key, value)))
 

@@ -45,7 +45,11 @@ def supplies() -> Iterator[KernelSupply]:
         yield KernelSupply("cpu", op, chosen(op, make, least, out=False), PRIORITY)
     for op in STEPS:
         yield KernelSupply("cpu", op, step(op), PRIORITY)
-    for op, product in (("gemm", products.gemm), ("linear", products.linear)):
+    for op, product in (
+        ("gemm", products.gemm),
+        ("linear", products.linear),
+        ("linear_weight_grad", products.linear_weight_grad),
+    ):
         yield KernelSupply("cpu", op, chosen(op, product, 1 << 10, out=False, quick=quick("product")), PRIORITY)
     for op, written, least in generated():
         rectified = quick("rectified") if op in ("relu", "relu_backward") else None
