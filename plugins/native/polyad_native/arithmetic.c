@@ -195,6 +195,7 @@ static inline __attribute__((always_inline)) void NAME(dots)(
     long k = 0;
     for (; k + NAME(LANES) <= depth; k += NAME(LANES))
         _Pragma("GCC unroll 4") for (int j = 0; j < across; ++j) {
+            if (many == 1) __builtin_prefetch(b + (j + across) * b_column + k); /* four short streams break off */
             const NAME(vector) right = *(const NAME(vector) *)(b + j * b_column + k);
             _Pragma("GCC unroll 4") for (int i = 0; i < many; ++i)
                 s[i][j] += *(const NAME(vector) *)(a + i * a_row + k) * right;

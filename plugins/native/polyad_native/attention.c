@@ -13,12 +13,12 @@ typedef struct {
 
 enum { NAME(BLOCK) = 4 * ROWS };
 
-/* Where a head's matrix begins; all have the lead of *like* as their own, with strides that may be 0. */
+/* Where a head's matrix begins; all have the lead of *like*, or broadcast to it from as many dimensions. */
 static const REAL *NAME(head)(const Array *array, const Array *like, long head)
 {
     intptr_t from = 0;
     for (int d = like->rank - 3; d >= 0; --d) {
-        from += head % like->shape[d] * array->strides[d];
+        if (array->shape[d] > 1) from += head % like->shape[d] * array->strides[d];
         head /= like->shape[d];
     }
     return (const REAL *)(array->data + from);
@@ -81,16 +81,19 @@ static void NAME(attend_part)(void *context, long part, long parts)
     const long width = NAME(width)(t), blocks = up(t->rows, NAME(BLOCK)), units = t->heads * t->splits;
     const long key_size = up(t->columns, NAME(COLUMNS)) * NAME(COLUMNS) * t->features;
     const long value_size = up(t->out_features, NAME(COLUMNS)) * NAME(COLUMNS) * t->columns;
+    const int few = t->rows <= 4; /* then keys and values are read where they lie */
     REAL *keys = scratch(0, sizeof(REAL) * (size_t)(key_size + value_size)), *values = keys + key_size;
     REAL *queries = scratch(1, sizeof(REAL) * (size_t)(NAME(BLOCK) * (t->features + width))), *s;
     if (!keys || !queries) { t->failed = 1; return; }
     s = queries + NAME(BLOCK) * t->features;
     for (long unit = units * part / parts; unit < units * (part + 1) / parts; ++unit) {
         const long head = unit / t->splits, split = unit % t->splits;
-        NAME(take_panels)(NAME(head)(t->key, t->query, head), 1, NAME(apart)(t->key), t->features, t->columns, keys);
-        NAME(take_panels)(NAME(head)(t->value, t->query, head), NAME(apart)(t->value), 1, t->columns, t->out_features,
-                          values);
         const REAL *query = NAME(head)(t->query, t->query, head);
+        const REAL *key = NAME(head)(t->key, t->query, head), *value = NAME(head)(t->value, t->query, head);
+        if (!few) {
+            NAME(take_panels)(key, 1, NAME(apart)(t->key), t->features, t->columns, keys);
+            NAME(take_panels)(value, NAME(apart)(t->value), 1, t->columns, t->out_features, values);
+        }
         for (long block = blocks * split / t->splits; block < blocks * (split + 1) / t->splits; ++block) {
             const long first = block * NAME(BLOCK), count = least(NAME(BLOCK), t->rows - first);
             const long columns = t->causal ? least(t->columns, first + count) : t->columns;
@@ -98,7 +101,10 @@ static void NAME(attend_part)(void *context, long part, long parts)
             REAL *sums = (REAL *)t->sums->data + head * t->rows + first;
             NAME(take_rows)(query + first * NAME(apart)(t->query), NAME(apart)(t->query), count, t->features, t->scale,
                             queries);
-            NAME(by_rows)(queries, t->features, keys, t->features, t->features, s, width, count, columns, 0);
+            if (few) NAME(few_dots)(&(NAME(Product)){.a = queries, .a_row = t->features, .a_column = 1, .b = key, .b_row = 1,
+                                    .b_column = NAME(apart)(t->key), .c = s, .apart = width, .rows = count,
+                                    .depth = t->features}, 0, columns);
+            else NAME(by_rows)(queries, t->features, keys, t->features, t->features, s, width, count, columns, 0);
             NAME(mask_scores)(t, head, first, count, columns, s, width);
             REAL totals[NAME(BLOCK)];
             for (long i = 0; i < count; ++i) {
@@ -114,7 +120,10 @@ static void NAME(attend_part)(void *context, long part, long parts)
                 totals[i] = total == 0 ? 1 : 1 / total;
                 sums[i] = total == 0 ? (REAL)INFINITY : (REAL)log((double)total) + top;
             }
-            NAME(by_rows)(s, width, values, columns, t->columns, out, t->out_features, count, t->out_features, 0);
+            if (few) NAME(few_sums)(&(NAME(Product)){.a = s, .a_row = width, .a_column = 1, .b = value,
+                                    .b_row = NAME(apart)(t->value), .b_column = 1, .c = out, .apart = t->out_features,
+                                    .rows = count, .depth = columns}, 0, t->out_features);
+            else NAME(by_rows)(s, width, values, columns, t->columns, out, t->out_features, count, t->out_features, 0);
             for (long i = 0; i < count; ++i)
                 for (long k = 0; k < t->out_features; ++k) out[i * t->out_features + k] *= totals[i];
         }
@@ -145,8 +154,8 @@ static NAME(Attention) NAME(attention)(Object *const *args)
     return t;
 }
 
-/* attend(query, key, value, mask, causal, scale, out, sums): all but *mask*, which may be None, have the same lead;
-   elements of a row are neighbours in all but *mask*; *out* and *sums* are row-major. */
+/* attend(query, key, value, mask, causal, scale, out, sums): *query* has the lead to which those of the others, of as many
+   dimensions, broadcast; *mask* may be None; elements of a row are neighbours in all but *mask*; *out* and *sums* are row-major. */
 static Object *NAME(attend)(Object *self, Object *const *args, intptr_t count)
 {
     NAME(Attention) t = NAME(attention)(args);
@@ -155,7 +164,8 @@ static Object *NAME(attend)(Object *self, Object *const *args, intptr_t count)
     const long blocks = up(t.rows, NAME(BLOCK));
     t.splits = t.heads >= 8 ? 1 : least(up(8, t.heads), blocks);
     void *thread = PyEval_SaveThread();
-    polyad_parallel(NAME(attend_part), &t, least(t.heads * t.splits, 32));
+    const double work = (double)t.heads * (double)t.rows * (double)t.columns * (double)(t.features + t.out_features);
+    polyad_parallel(NAME(attend_part), &t, work < 5e5 ? 1 : least(t.heads * t.splits, 32));
     PyEval_RestoreThread(thread);
     return NAME(finish)(&t);
 }

@@ -65,11 +65,12 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """
     check_tensor(input, "linear", "input")
     check_tensor(weight, "linear", "weight")
+    shape, of_weight = input._array.shape, weight._array.shape
     if (
-        input.ndim == 0
-        or weight.ndim not in (1, 2)
-        or input.shape[-1] != weight.shape[-1]
-        or (bias is not None and bias.ndim and bias.shape[-1] not in (1, weight.shape[0]))
+        not shape
+        or len(of_weight) not in (1, 2)
+        or shape[-1] != of_weight[-1]
+        or (bias is not None and bias.ndim and bias.shape[-1] not in (1, of_weight[0]))
     ):
         operands = {"input": input, "weight": weight, "bias": bias}
         inner = f": {input.shape[-1]} != {weight.shape[-1]}" if input.ndim and weight.ndim else ""
@@ -79,7 +80,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
             fix=f"make the last dimension of input {weight.shape[-1] if weight.ndim else '...'}, or use "
             f"Linear({input.shape[-1] if input.ndim else '...'}, {weight.shape[0] if weight.ndim else '...'})",
         )
-    if weight.ndim == 1 or input.ndim == 1:
+    if len(of_weight) == 1 or len(shape) == 1:
         product = _matmul(input, weight.t() if weight.ndim == 2 else weight)
         return product if bias is None else product + bias
     return _linear(input, weight, bias)
