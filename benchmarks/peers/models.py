@@ -1,6 +1,6 @@
-"""The models of examples/ on polyad and on PyTorch, in alternating rounds:
-``python benchmarks/peers/models.py --peer-python PYTHON``.
+"""Models on polyad and on PyTorch, in alternating rounds: ``python benchmarks/peers/models.py --peer-python PYTHON``.
 
+They are those of examples/, and of workloads.py a recurrent and a residual network and a Transformer encoder layer.
 Both run the same file, examples/NAME.py: for PyTorch its ``import polyad as torch`` gives PyTorch. Weights are random,
 so no wheel is needed. Each library runs in a process of its own; a round times a workload on one, then the other.
 The ratios are PyTorch's time divided by polyad's, so above 1 polyad is faster; wall time, and time of the processor in
@@ -24,6 +24,8 @@ import sys
 import time
 from collections.abc import Callable
 from typing import Any
+
+import workloads
 
 EXAMPLES = pathlib.Path(__file__).parents[2] / "examples"
 TOKENS = 24
@@ -51,7 +53,25 @@ def smollm2(torch: Any) -> Step:
     return lambda: sum(1 for _ in module.generate(model, list(range(8)), TOKENS))
 
 
-WORKLOADS = {"minilm": (minilm, 16), "smollm2": (smollm2, TOKENS)}
+def several(make: Callable[[Any], Step], count: int) -> Callable[[Any], Step]:
+    """*count* calls in place of one, for the clock and the first call's share."""
+
+    def workload(torch: Any) -> Step:
+        step = make(torch)
+        return lambda: [step() for _ in range(count)]
+
+    return workload
+
+
+# With each, how many of what is counted a second a call runs: steps, sentences, tokens.
+WORKLOADS = {
+    "lstm": (several(workloads.lstm, 10), 10),
+    "residual": (several(workloads.residual, 10), 10),
+    "encoder": (several(workloads.encoder, 10), 10),
+    "encoder_training": (several(workloads.encoder_training, 5), 5),
+    "minilm": (minilm, 16),
+    "smollm2": (smollm2, TOKENS),
+}
 
 
 def serve(library: str) -> None:
@@ -85,6 +105,7 @@ class Worker:
 
     def __init__(self, python: str, library: str, threads: int) -> None:
         variables = {**os.environ, "OMP_NUM_THREADS": str(threads), "OPENBLAS_NUM_THREADS": str(threads)}
+        variables["POLYAD_NUM_THREADS"] = str(threads)
         command = [python, __file__, "--worker", library]
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=variables
@@ -134,7 +155,7 @@ def compare(name: str, peer_python: str, rounds: int, threads: int) -> None:
     wall, processor = (statistics.median(peer[n] / mine[n] for mine, peer in pairs) for n in (0, 1))
     mine, other = (max(one[2] for one in side) for side in found)
     print(
-        f"{name:<10} {ours:>10.1f} {theirs:>10.1f} {wall:>8.2f} {processor:>10.2f} {mine:>11.0f} {other:>9.0f}",
+        f"{name:<17} {ours:>10.1f} {theirs:>10.1f} {wall:>8.2f} {processor:>10.2f} {mine:>11.0f} {other:>9.0f}",
         flush=True,
     )
 
@@ -158,7 +179,7 @@ def main() -> None:
     load = ", ".join(f"{number:.1f}" for number in os.getloadavg())
     print(f"{platform.machine()}, {arguments.threads} threads, load {load}")
     print(
-        f"{'':<10} {'polyad /s':>10} {'peer /s':>10} {'wall':>8} {'processor':>10} {'polyad MiB':>11} {'peer MiB':>9}"
+        f"{'':<17} {'polyad /s':>10} {'peer /s':>10} {'wall':>8} {'processor':>10} {'polyad MiB':>11} {'peer MiB':>9}"
     )
     for name in names:
         compare(name, arguments.peer_python, arguments.rounds, arguments.threads)

@@ -205,6 +205,28 @@ def lstm(torch: Any) -> Step:
     return _training_step(torch, model, torch.randn(32, 64, 32), optimizer, torch.randint(0, 10, (32,)))
 
 
+def encoder(torch: Any) -> Step:
+    """Inference of a Transformer encoder layer, 256 wide, 8 heads, on 16 sequences of 128."""
+    layer, x = torch.nn.TransformerEncoderLayer(256, 8, 1024, batch_first=True).eval(), torch.randn(16, 128, 256)
+
+    def step() -> None:
+        with torch.inference_mode():
+            layer(x)
+
+    return step
+
+
+def encoder_training(torch: Any) -> Step:
+    """Forward and backward of a Transformer encoder layer, 256 wide, 8 heads, on 16 sequences of 128."""
+    layer, x = torch.nn.TransformerEncoderLayer(256, 8, 1024, batch_first=True), torch.randn(16, 128, 256)
+
+    def step() -> None:
+        layer.zero_grad()
+        layer(x).square().mean().backward()
+
+    return step
+
+
 def _op(name: str, size: int) -> Callable[[Any], Step]:
     def workload(torch: Any) -> Step:
         functional = torch.nn.functional
@@ -269,7 +291,12 @@ OPTIMIZERS = {
     for count, size in ((200, 1_000), (10, 1_000_000))
 }
 
-WORKLOADS = TRAINING | {f.__name__: f for f in (add, add_recording, convolution, add_large, softmax)} | OPS | OPTIMIZERS
+WORKLOADS = (
+    TRAINING
+    | {f.__name__: f for f in (add, add_recording, convolution, add_large, softmax, encoder, encoder_training)}
+    | OPS
+    | OPTIMIZERS
+)
 GROUPS = {"training": TRAINING, "ops": OPS, "optimizers": OPTIMIZERS}
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple, SupportsIndex
 
 from .errors import ArgumentTypeError, IndexOutOfRange, ShapeError, safe_repr
@@ -107,7 +108,8 @@ def is_addressable(shape: Sequence[int], itemsize: int) -> bool:
     return len(shape) <= LARGEST_RANK and math.prod(size or 1 for size in shape) * itemsize < 2**63
 
 
-def contiguous_strides(shape: Sequence[int]) -> Strides:
+@lru_cache(maxsize=4096)  # several times in each call of a view; a program has few shapes
+def contiguous_strides(shape: Shape) -> Strides:
     """Row-major strides of *shape*; dimensions of size 0 count as 1, as PyTorch's do."""
     strides = [1] * len(shape)
     step = 1
@@ -367,8 +369,11 @@ def check_sizes(shape: Shape, op: str) -> Shape:
 
 def infer_shape(shape: Shape, numel: int, op: str) -> Shape:
     """*shape* with its one -1, if any, replaced so that it has *numel* elements; raises ShapeError if it cannot."""
-    if math.prod(shape) == numel and (not shape or min(shape) >= 0):
+    product = math.prod(shape)
+    if product == numel and (not shape or min(shape) >= 0):
         return shape
+    if product < 0 and min(shape) == -1 and shape.count(-1) == 1 and not numel % product:
+        return tuple([-numel // product if size == -1 else size for size in shape])
     unknown = [dim for dim, size in enumerate(shape) if size == -1]
     known = math.prod(size for size in shape if size != -1)
     if len(unknown) > 1:

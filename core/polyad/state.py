@@ -126,15 +126,17 @@ def place_from(frame: FrameType | None) -> Place:
     """Where the user's program is, from *frame* outwards: which `line_at` turns into a line when somebody asks."""
     while frame is not None:
         code = frame.f_code
-        if id(code) in _users_code:
-            return code, frame.f_lasti
-        if id(code) not in _our_code:
+        key = id(code)
+        if key in _our_code:  # most are: where a model of polyad's is trained by the trainer, fifteen of sixteen
+            frame = frame.f_back
+            continue
+        if key not in _users_code:
             known = _our_code if _ours[frame.f_globals.get("__name__", "")] else _users_code
             if len(known) >= 4096:  # a program that compiles code as it runs
                 known.clear()
-            known[id(code)] = code
+            known[key] = code
             continue
-        frame = frame.f_back
+        return code, frame.f_lasti
     return None, 0
 
 

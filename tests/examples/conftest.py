@@ -25,6 +25,19 @@ def classify():
 
 
 @pytest.fixture
+def train_resnet():
+    pytest.importorskip("PIL")
+    return load("train_resnet")
+
+
+@pytest.fixture
+def fine_tune(monkeypatch):
+    pytest.importorskip("PIL")
+    monkeypatch.syspath_prepend(EXAMPLES)  # classify.py, which is beside it
+    return load("fine_tune")
+
+
+@pytest.fixture
 def compare_sentences():
     return load("compare_sentences")
 

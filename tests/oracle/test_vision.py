@@ -42,8 +42,10 @@ def theirs(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 CASES = {
-    "resnet18": 64, "resnet50": 64, "resnext50_32x4d": 64, "vgg11_bn": 32, "mobilenet_v2": 64, "mobilenet_v3_small": 64,
-    "mobilenet_v3_large": 64, "efficientnet_b0": 64, "efficientnet_v2_s": 64, "vit_b_32": 224,
+    "resnet18": 64, "resnet34": 32, "resnet50": 64, "resnext50_32x4d": 64, "wide_resnet50_2": 32, "vgg11": 32,
+    "vgg11_bn": 32, "vgg13": 32, "mobilenet_v2": 64, "mobilenet_v3_small": 64, "mobilenet_v3_large": 64,
+    "efficientnet_b0": 64, "efficientnet_b1": 32, "efficientnet_b2": 32, "efficientnet_b3": 32, "efficientnet_v2_s": 64,
+    "vit_b_16": 224, "vit_b_32": 224,
 }  # fmt: skip
 
 

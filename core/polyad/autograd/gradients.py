@@ -59,6 +59,14 @@ def _ones_at(op: str, edge: GradientEdge, node: Node) -> Tensor:
     return ones(node.shape, dtype=node.type.dtype, device=node.type.device)
 
 
+def _one(tensor: Tensor) -> Tensor:
+    """As `ones_like`, for a tensor of one element: every backward of a loss begins with it."""
+    type_, shape = tensor._type, tensor._array.shape
+    array = type_.backend.empty(shape, type_.dtype, type_.device)
+    type_.backend.fill(array, 1)
+    return Tensor._of(array, type_)
+
+
 def _roots(op: str, tensors: Sequence[Any], gradients: Any) -> list[tuple[Node, Tensor]]:
     if not (gradients is None or isinstance(gradients, (Tensor, Sequence))):
         raise wrong_type(op, "gradients", gradients, "a tensor or a sequence of tensors")
@@ -104,7 +112,7 @@ def _roots(op: str, tensors: Sequence[Any], gradients: Any) -> list[tuple[Node, 
                     operands={"tensor": tensor},
                     fix="pass gradient=",
                 )
-            gradient = ones_like(tensor)
+            gradient = ones_like(tensor) if state.modes else _one(tensor)
         elif not isinstance(gradient, Tensor):
             raise ArgumentTypeError(
                 f"{op}: gradient is {type(gradient).__name__}, not a tensor",

@@ -8,7 +8,6 @@ Read :mod:`.train` first: it is the whole of the learning, in the five steps of 
 :mod:`.run`       the run from options to result: data, epochs, checkpoints, checks
 :mod:`.checkpoint`  what is saved after each epoch, and how a run goes on from there
 :mod:`.screen`    what the terminal shows
-:mod:`.curve`     the learning-curve picture
 ================  ===============================================================
 """
 

@@ -7,6 +7,7 @@ run, the checkpoint of the last finished epoch is on the disk.
 from __future__ import annotations
 
 import copy
+import importlib
 import tempfile
 import time
 from collections.abc import Callable
@@ -23,7 +24,6 @@ from polyad.optim import Adam
 from polyad.utils.data import DataLoader
 
 from .checkpoint import read_checkpoint, restore, write_checkpoint
-from .curve import can_draw, draw_curve
 from .model import DigitClassifier
 from .screen import Screen
 from .train import Tally, accuracy, predict, train_one_epoch
@@ -295,11 +295,22 @@ class Demo:
         screen.gallery(pictures)
 
     def picture(self, screen: Screen) -> None:
-        if not can_draw():
+        trackers = importlib.import_module("polyad.trackers")  # a module that a plug-in shows
+        if not trackers.can_draw():
             screen.fact("curve", "not drawn, matplotlib is not installed (pip install 'polyad[plot]')")
             return
         path = self.output / "learning-curve.png"
-        draw_curve(self.history, f"polyad demo, {self.data}", path)
+        rows = [
+            {
+                "epoch": entry["epoch"],
+                "training loss": entry["loss"],
+                "training": entry["train"],
+                "held out": entry["held_out"],
+            }
+            for entry in self.history
+        ]
+        panels = {"loss": ["training loss"], "accuracy": ["training", "held out"]}
+        trackers.learning_curve(rows, path, title=f"polyad demo, {self.data}", x="epoch", panels=panels)
         screen.fact("curve", str(path))
 
     def check_checkpoint(self, predictions: Tensor, screen: Screen) -> bool:

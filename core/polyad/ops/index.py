@@ -112,7 +112,7 @@ rows_dot weighted_rows weighted_rows_backward
 pick resample resample_backward
 """,
     "nn.linear": """
-linear
+linear linear_weight_grad
 """,
     "nn.losses.binary": """
 binary_cross_entropy

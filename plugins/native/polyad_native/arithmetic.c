@@ -108,7 +108,7 @@ static void NAME(pack_a)(const NAME(Product) *p, long panel)
 }
 
 /* COLUMNS columns of *depth* rows, of which the first *columns* are there: [depth][COLUMNS]. */
-static void NAME(pack_panel)(const REAL *from, long row, long column, long depth, long columns, REAL *to)
+__attribute__((noinline)) static void NAME(pack_panel)(const REAL *from, long row, long column, long depth, long columns, REAL *to)
 {
     enum { C = NAME(COLUMNS) };
     if (columns == C && column == 1) {
@@ -195,6 +195,7 @@ static inline __attribute__((always_inline)) void NAME(dots)(
     long k = 0;
     for (; k + NAME(LANES) <= depth; k += NAME(LANES))
         _Pragma("GCC unroll 4") for (int j = 0; j < across; ++j) {
+            if (many == 1) __builtin_prefetch(b + (j + across) * b_column + k); /* four short streams break off */
             const NAME(vector) right = *(const NAME(vector) *)(b + j * b_column + k);
             _Pragma("GCC unroll 4") for (int i = 0; i < many; ++i)
                 s[i][j] += *(const NAME(vector) *)(a + i * a_row + k) * right;
@@ -323,7 +324,8 @@ static int NAME(run_product)(NAME(Product) *p, long inner)
         else if (p->broad > 1) p->broad = up(p->broad, 2);
         else p->high = up(p->high, 2);
     }
-    const long stretches = up(inner, DEPTH), stretch = up(inner, stretches);
+    const long deepest = p->a_column == 1 ? DEPTH : DEPTH / 2; /* a column of a is a line of the cache to itself */
+    const long stretches = up(inner, deepest), stretch = up(inner, stretches);
     p->packed_a = scratch(0, sizeof(REAL) * (size_t)(p->a_panels * ROWS * stretch));
     p->packed_b = scratch(1, sizeof(REAL) * (size_t)(p->b_panels * NAME(COLUMNS) * stretch));
     if (!p->packed_a || !p->packed_b) return 0;

@@ -5,8 +5,7 @@
    causal meet no key beyond their own place. Backward the weights are made again from the rows' sums. */
 
 typedef struct {
-    const Array *query, *key, *value, *mask, *grad, *out, *sums;
-    REAL *of_query, *of_key, *of_value;
+    const Array *query, *key, *value, *mask, *grad, *out, *sums, *of_query, *of_key, *of_value;
     long heads, rows, columns, features, out_features, splits;
     int causal, failed;
     REAL scale;
@@ -14,12 +13,12 @@ typedef struct {
 
 enum { NAME(BLOCK) = 4 * ROWS };
 
-/* Where a head's matrix begins; all have the lead of *like* as their own, with strides that may be 0. */
+/* Where a head's matrix begins; all have the lead of *like*, or broadcast to it from as many dimensions. */
 static const REAL *NAME(head)(const Array *array, const Array *like, long head)
 {
     intptr_t from = 0;
     for (int d = like->rank - 3; d >= 0; --d) {
-        from += head % like->shape[d] * array->strides[d];
+        if (array->shape[d] > 1) from += head % like->shape[d] * array->strides[d];
         head /= like->shape[d];
     }
     return (const REAL *)(array->data + from);
@@ -82,16 +81,19 @@ static void NAME(attend_part)(void *context, long part, long parts)
     const long width = NAME(width)(t), blocks = up(t->rows, NAME(BLOCK)), units = t->heads * t->splits;
     const long key_size = up(t->columns, NAME(COLUMNS)) * NAME(COLUMNS) * t->features;
     const long value_size = up(t->out_features, NAME(COLUMNS)) * NAME(COLUMNS) * t->columns;
+    const int few = t->rows <= 4; /* then keys and values are read where they lie */
     REAL *keys = scratch(0, sizeof(REAL) * (size_t)(key_size + value_size)), *values = keys + key_size;
     REAL *queries = scratch(1, sizeof(REAL) * (size_t)(NAME(BLOCK) * (t->features + width))), *s;
     if (!keys || !queries) { t->failed = 1; return; }
     s = queries + NAME(BLOCK) * t->features;
     for (long unit = units * part / parts; unit < units * (part + 1) / parts; ++unit) {
         const long head = unit / t->splits, split = unit % t->splits;
-        NAME(take_panels)(NAME(head)(t->key, t->query, head), 1, NAME(apart)(t->key), t->features, t->columns, keys);
-        NAME(take_panels)(NAME(head)(t->value, t->query, head), NAME(apart)(t->value), 1, t->columns, t->out_features,
-                          values);
         const REAL *query = NAME(head)(t->query, t->query, head);
+        const REAL *key = NAME(head)(t->key, t->query, head), *value = NAME(head)(t->value, t->query, head);
+        if (!few) {
+            NAME(take_panels)(key, 1, NAME(apart)(t->key), t->features, t->columns, keys);
+            NAME(take_panels)(value, NAME(apart)(t->value), 1, t->columns, t->out_features, values);
+        }
         for (long block = blocks * split / t->splits; block < blocks * (split + 1) / t->splits; ++block) {
             const long first = block * NAME(BLOCK), count = least(NAME(BLOCK), t->rows - first);
             const long columns = t->causal ? least(t->columns, first + count) : t->columns;
@@ -99,7 +101,10 @@ static void NAME(attend_part)(void *context, long part, long parts)
             REAL *sums = (REAL *)t->sums->data + head * t->rows + first;
             NAME(take_rows)(query + first * NAME(apart)(t->query), NAME(apart)(t->query), count, t->features, t->scale,
                             queries);
-            NAME(by_rows)(queries, t->features, keys, t->features, t->features, s, width, count, columns, 0);
+            if (few) NAME(few_dots)(&(NAME(Product)){.a = queries, .a_row = t->features, .a_column = 1, .b = key, .b_row = 1,
+                                    .b_column = NAME(apart)(t->key), .c = s, .apart = width, .rows = count,
+                                    .depth = t->features}, 0, columns);
+            else NAME(by_rows)(queries, t->features, keys, t->features, t->features, s, width, count, columns, 0);
             NAME(mask_scores)(t, head, first, count, columns, s, width);
             REAL totals[NAME(BLOCK)];
             for (long i = 0; i < count; ++i) {
@@ -115,7 +120,10 @@ static void NAME(attend_part)(void *context, long part, long parts)
                 totals[i] = total == 0 ? 1 : 1 / total;
                 sums[i] = total == 0 ? (REAL)INFINITY : (REAL)log((double)total) + top;
             }
-            NAME(by_rows)(s, width, values, columns, t->columns, out, t->out_features, count, t->out_features, 0);
+            if (few) NAME(few_sums)(&(NAME(Product)){.a = s, .a_row = width, .a_column = 1, .b = value,
+                                    .b_row = NAME(apart)(t->value), .b_column = 1, .c = out, .apart = t->out_features,
+                                    .rows = count, .depth = columns}, 0, t->out_features);
+            else NAME(by_rows)(s, width, values, columns, t->columns, out, t->out_features, count, t->out_features, 0);
             for (long i = 0; i < count; ++i)
                 for (long k = 0; k < t->out_features; ++k) out[i * t->out_features + k] *= totals[i];
         }
@@ -146,8 +154,8 @@ static NAME(Attention) NAME(attention)(Object *const *args)
     return t;
 }
 
-/* attend(query, key, value, mask, causal, scale, out, sums): all but *mask*, which may be None, have the same lead;
-   elements of a row are neighbours in all but *mask*; *out* and *sums* are row-major. */
+/* attend(query, key, value, mask, causal, scale, out, sums): *query* has the lead to which those of the others, of as many
+   dimensions, broadcast; *mask* may be None; elements of a row are neighbours in all but *mask*; *out* and *sums* are row-major. */
 static Object *NAME(attend)(Object *self, Object *const *args, intptr_t count)
 {
     NAME(Attention) t = NAME(attention)(args);
@@ -156,7 +164,8 @@ static Object *NAME(attend)(Object *self, Object *const *args, intptr_t count)
     const long blocks = up(t.rows, NAME(BLOCK));
     t.splits = t.heads >= 8 ? 1 : least(up(8, t.heads), blocks);
     void *thread = PyEval_SaveThread();
-    polyad_parallel(NAME(attend_part), &t, least(t.heads * t.splits, 32));
+    const double work = (double)t.heads * (double)t.rows * (double)t.columns * (double)(t.features + t.out_features);
+    polyad_parallel(NAME(attend_part), &t, work < 5e5 ? 1 : least(t.heads * t.splits, 32));
     PyEval_RestoreThread(thread);
     return NAME(finish)(&t);
 }
@@ -181,9 +190,15 @@ static void NAME(attend_back_part)(void *context, long part, long parts)
         NAME(take_panels)(key, 1, key_apart, d, n, key_panels);
         NAME(take_panels)(value, 1, NAME(apart)(t->value), v, n, value_panels);
         NAME(take_panels)(key, key_apart, 1, n, d, key_rows);
-        REAL *of_key = t->of_key + head * n * d, *of_value = t->of_value + head * n * v;
-        memset(of_key, 0, sizeof(REAL) * (size_t)(n * d));
-        memset(of_value, 0, sizeof(REAL) * (size_t)(n * v));
+        REAL *of_query = (REAL *)NAME(head)(t->of_query, t->query, head);
+        REAL *of_key = (REAL *)NAME(head)(t->of_key, t->query, head);
+        REAL *of_value = (REAL *)NAME(head)(t->of_value, t->query, head);
+        const long of_query_apart = NAME(apart)(t->of_query), of_key_apart = NAME(apart)(t->of_key);
+        const long of_value_apart = NAME(apart)(t->of_value);
+        for (long j = 0; j < n; ++j) {
+            memset(of_key + j * of_key_apart, 0, sizeof(REAL) * (size_t)d);
+            memset(of_value + j * of_value_apart, 0, sizeof(REAL) * (size_t)v);
+        }
         for (long first = 0; first < t->rows; first += B) {
             const long count = least(B, t->rows - first), columns = t->causal ? least(n, first + count) : n;
             const REAL *sums = (const REAL *)t->sums->data + head * t->rows + first;
@@ -205,22 +220,23 @@ static void NAME(attend_back_part)(void *context, long part, long parts)
                 _Pragma("omp simd")
                 for (long j = 0; j < columns; ++j) of_row[j] = (of_row[j] - dot) * row[j] * t->scale;
             }
-            NAME(by_columns)(s, width, grad_panels, count, of_value, v, columns, v, 1);
-            NAME(by_rows)(of_s, width, key_rows, columns, n, t->of_query + (head * t->rows + first) * d, d, count, d, 0);
-            NAME(by_columns)(of_s, width, query_panels, count, of_key, d, columns, d, 1);
+            NAME(by_columns)(s, width, grad_panels, count, of_value, of_value_apart, columns, v, 1);
+            NAME(by_rows)(of_s, width, key_rows, columns, n, of_query + first * of_query_apart, of_query_apart, count, d, 0);
+            NAME(by_columns)(of_s, width, query_panels, count, of_key, of_key_apart, columns, d, 1);
         }
     }
 }
 
-/* attend_back(query, key, value, mask, causal, scale, grad, sums, of_query, of_key, of_value) */
+/* attend_back(query, key, value, mask, causal, scale, grad, sums, of_query, of_key, of_value): in the results, too,
+   elements of a row are neighbours. */
 static Object *NAME(attend_back)(Object *self, Object *const *args, intptr_t count)
 {
     NAME(Attention) t = NAME(attention)(args);
     t.grad = (Array *)args[6];
     t.sums = (Array *)args[7];
-    t.of_query = (REAL *)((Array *)args[8])->data;
-    t.of_key = (REAL *)((Array *)args[9])->data;
-    t.of_value = (REAL *)((Array *)args[10])->data;
+    t.of_query = (Array *)args[8];
+    t.of_key = (Array *)args[9];
+    t.of_value = (Array *)args[10];
     void *thread = PyEval_SaveThread();
     polyad_parallel(NAME(attend_back_part), &t, least(t.heads, 32));
     PyEval_RestoreThread(thread);

@@ -9,6 +9,8 @@ import numpy as np
 
 from polyad.backend.interface import Signature
 from polyad.dtypes import bfloat16, float16, float32
+from polyad.errors import ShapeError
+from polyad.layout import broadcast_shapes
 
 from .choosing import Call, NotNative
 from .engine import function, matrices
@@ -23,20 +25,25 @@ def _wide(array: Any) -> Any:
     return array.astype(np.float32) if array.itemsize == 2 else array
 
 
-def _operands(query: Any, key: Any, value: Any, mask: Any) -> tuple[Any, ...]:
-    """The operands with the dimensions of all batches, elements of a row side by side; the mask as what is added."""
+def _operands(query: Any, key: Any, value: Any, mask: Any, broadcast: bool) -> tuple[Any, ...]:
+    """The operands with as many dimensions, elements of a row side by side; the mask as what is added. The query has
+    the sizes of all batches, and if *broadcast* so have key and value.
+    """
     if min(query.ndim, key.ndim, value.ndim) < 2 or not (query.size and key.size and value.size):
         raise NotNative
     if query.shape[-1] != key.shape[-1] or key.shape[-2] != value.shape[-2]:
         raise NotNative
-    try:
-        lead = np.broadcast_shapes(query.shape[:-2], key.shape[:-2], value.shape[:-2])
-    except ValueError:
-        raise NotNative from None
+    lead, *others = (array.shape[:-2] for array in (query, key, value))
+    if not lead == others[0] == others[1]:
+        try:
+            lead = broadcast_shapes(lead, *others)
+        except ShapeError:
+            raise NotNative from None
     found = []
     for array in (query, key, value):
-        array = _rows(_wide(array))
-        found.append(array if array.shape[:-2] == lead else np.broadcast_to(array, lead + array.shape[-2:]))
+        rows = _rows(_wide(array))
+        fits = rows.shape[:-2] == lead or (not broadcast and array is not query and rows.ndim == len(lead) + 2)
+        found.append(rows if fits else np.broadcast_to(rows, lead + rows.shape[-2:]))
     if mask is not None:
         if mask.dtype == bool:
             mask = np.where(mask, found[0].dtype.type(0), found[0].dtype.type(-np.inf))
@@ -52,12 +59,21 @@ def _rows(array: Any) -> Any:
     return array if array.strides[-1] == array.itemsize and not array.strides[-2] % array.itemsize else array.copy()
 
 
+def _laid_as(array: Any) -> Any:
+    """New memory for an array of this shape, in the same order if elements of a row are then side by side.
+
+    So gradients of heads that are parts of a matrix's rows need not be copied to become such parts.
+    """
+    new = np.empty_like(array)
+    return new if new.strides[-1] == new.itemsize else np.empty(array.shape, array.dtype)
+
+
 def attention(types: Signature) -> Call | None:
     """The kernel of `attention`."""
     attend = _of(types, "attend")
 
     def call(query: Any, key: Any, value: Any, mask: Any, causal: bool, scale: float) -> Any:
-        q, k, v, added = _operands(query, key, value, mask)
+        q, k, v, added = _operands(query, key, value, mask, broadcast=False)
         out = np.empty((*q.shape[:-1], v.shape[-1]), q.dtype)
         sums = np.empty(q.shape[:-1], q.dtype)
         attend(q, k, v, added, int(causal), float(scale), out, sums)
@@ -71,10 +87,10 @@ def attention_backward(types: Signature) -> Call | None:
     attend = _of(types, "attend_back")
 
     def call(grad: Any, query: Any, key: Any, value: Any, mask: Any, sums: Any, causal: bool, scale: float) -> Any:
-        q, k, v, added = _operands(query, key, value, mask)
+        q, k, v, added = _operands(query, key, value, mask, broadcast=True)
         if grad.shape != (*q.shape[:-1], v.shape[-1]) or math.prod(sums.shape) != math.prod(q.shape[:-1]):
             raise NotNative
-        results = [np.empty(operand.shape, q.dtype) for operand in (q, k, v)]
+        results = [_laid_as(operand) for operand in (q, k, v)]
         attend(q, k, v, added, int(causal), float(scale), _rows(_wide(grad)), np.ascontiguousarray(sums), *results)
         return tuple(result.astype(operand.dtype, copy=False) for result, operand in zip(results, (query, key, value)))
 

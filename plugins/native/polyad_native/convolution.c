@@ -5,6 +5,9 @@
    no patches are ever written out. First an image is laid into a frame of zeros, wide enough for what reaches over its
    edges. A negative padding leaves elements out. */
 
+/* How many parts the images are shared out in, whatever threads there are. */
+enum { NAME(PARTS) = 16 };
+
 typedef struct { /* filled in by Python, in this order */
     int64_t images, channels, height, width, out_channels, kernel_height, kernel_width, out_height, out_width;
     int64_t stride_y, stride_x, pad_y, pad_x, dilation_y, dilation_x, groups;
@@ -16,11 +19,13 @@ typedef struct {
     REAL *out, *packed, *sums, *frames, *turned;
     long frame_height, frame_width, depth, each, out_each, positions, bias_step, stretch, weight_row, weight_column;
     long *taps; /* where in the frame of a channel group each row of the patches begins */
+    REAL *laid; /* patches of images that are taken together: those from *first* on, *count* of them */
+    long first, count;
     int failed;
 } NAME(Convolution);
 
 /* The elements of *image* in their frame. */
-static void NAME(frame)(const NAME(Convolution) *c, const REAL *image, REAL *frame)
+__attribute__((noinline)) static void NAME(frame)(const NAME(Convolution) *c, const REAL *image, REAL *frame)
 {
     const NAME(Geometry) *g = &c->g;
     memset(frame, 0, sizeof(REAL) * (size_t)(g->channels * c->frame_height * c->frame_width));
@@ -51,16 +56,22 @@ static void NAME(set_up)(NAME(Convolution) *c, long *taps)
                 taps[row] = (channel * c->frame_height + y * g->dilation_y) * c->frame_width + x * g->dilation_x;
 }
 
-/* A panel: COLUMNS positions from *at* on, of each row of the patches from *begin* to *end*. */
-static void NAME(patches)(const NAME(Convolution) *c, const REAL *frame, long at, long begin, long end, REAL *to)
+/* A panel: COLUMNS of *count* positions from *at* on, of each row of the patches from *begin* to *end*. Positions go on
+   in the frame of the next image. */
+__attribute__((noinline)) static void NAME(patches)(
+    const NAME(Convolution) *c, const REAL *frame, long at, long count, long begin, long end, REAL *to)
 {
     enum { C = NAME(COLUMNS) };
     const NAME(Geometry) *g = &c->g;
     long places[C];
-    const long there = least(C, c->positions - at);
+    const long there = least(C, count - at), size = g->channels * c->frame_height * c->frame_width;
+    long image = at / c->positions, y = at % c->positions / g->out_width, x = at % c->positions % g->out_width;
     for (long j = 0; j < C; ++j) {
-        const long position = at + (j < there ? j : there - 1);
-        places[j] = position / g->out_width * g->stride_y * c->frame_width + position % g->out_width * g->stride_x;
+        if (j >= there) { places[j] = places[there - 1]; continue; }
+        places[j] = image * size + y * g->stride_y * c->frame_width + x * g->stride_x;
+        if (++x < g->out_width) continue;
+        x = 0;
+        if (++y == g->out_height) y = 0, ++image;
     }
     long run = there == C && g->stride_x == 1 ? C : 1;
     for (; run > 1; run /= 2) {
@@ -95,7 +106,7 @@ static void NAME(convolve_images)(void *context, long part, long parts)
                 const int columns = (int)least(NAME(COLUMNS), c->positions - at);
                 for (long begin = 0; begin < c->depth; begin += c->stretch) {
                     const long depth = least(c->stretch, c->depth - begin);
-                    NAME(patches)(c, own, at, begin, begin + depth, panel);
+                    NAME(patches)(c, own, at, c->positions, begin, begin + depth, panel);
                     for (long i = 0; i < panels; ++i) {
                         const int rows = (int)least(ROWS, c->out_each - i * ROWS);
                         REAL *out = c->out + first + i * ROWS * c->positions + at;
@@ -110,6 +121,87 @@ static void NAME(convolve_images)(void *context, long part, long parts)
                 }
             }
         }
+    }
+}
+
+/* ------------------------------------------------------------------------------------------ small images together
+
+   A panel of one small image would have columns for nothing, so positions of many follow each other. All their patches
+   are laid out first, for all channels of the result. */
+
+static void NAME(frame_images)(void *context, long part, long parts)
+{
+    const NAME(Convolution) *c = context;
+    const NAME(Geometry) *g = &c->g;
+    const long size = g->channels * c->frame_height * c->frame_width;
+    for (long n = c->count * part / parts; n < c->count * (part + 1) / parts; ++n)
+        NAME(frame)(c, c->input + (c->first + n) * g->channels * g->height * g->width, c->frames + n * size);
+}
+
+static void NAME(lay_patches)(void *context, long part, long parts)
+{
+    const NAME(Convolution) *c = context;
+    enum { C = NAME(COLUMNS) };
+    const long total = c->count * c->positions, across = up(total, C), units = c->g.groups * across;
+    const long group_size = c->each * c->frame_height * c->frame_width;
+    for (long unit = units * part / parts; unit < units * (part + 1) / parts; ++unit)
+        NAME(patches)(c, c->frames + unit / across * group_size, unit % across * C, total, 0, c->depth,
+                      c->laid + unit * c->depth * C);
+}
+
+static void NAME(multiply_patches)(void *context, long part, long parts)
+{
+    NAME(Convolution) *c = context;
+    const NAME(Geometry) *g = &c->g;
+    enum { C = NAME(COLUMNS), TILE = ROWS * C };
+    const long total = c->count * c->positions, across = up(total, C), panels = up(c->out_each, ROWS);
+    const long units = g->groups * across, from = units * part / parts, to = units * (part + 1) / parts;
+    REAL *sums = scratch(4, sizeof(REAL) * (size_t)((to - from) * panels * TILE));
+    if (!sums) { c->failed = 1; return; }
+    for (long begin = 0; begin < c->depth; begin += c->stretch)
+        for (long unit = from; unit < to; ++unit)
+            for (long i = 0; i < panels; ++i)
+                NAME(tile_by_columns)(c->packed + ((unit / across * panels + i) * c->depth + begin) * ROWS, ROWS,
+                                      c->laid + (unit * c->depth + begin) * C, least(c->stretch, c->depth - begin),
+                                      sums + ((unit - from) * panels + i) * TILE, C, ROWS, C, begin > 0, NULL);
+    for (long unit = from; unit < to; ++unit) {
+        const long at = unit % across * C, columns = least(C, total - at);
+        for (long k = 0, many; k < columns; k += many) { /* of one image */
+            const long image = (at + k) / c->positions, place = (at + k) % c->positions;
+            many = least(columns - k, c->positions - place);
+            for (long n = 0; n < c->out_each; ++n) {
+                const long channel = unit / across * c->out_each + n;
+                REAL *out = c->out + ((c->first + image) * g->out_channels + channel) * c->positions + place;
+                const REAL *sum = sums + (unit - from) * panels * TILE + n * C + k;
+                const REAL more = c->bias ? c->bias[channel * c->bias_step] : 0;
+                for (long j = 0; j < many; ++j) out[j] = sum[j] + more;
+            }
+        }
+    }
+}
+
+/* How many images are taken together: none where hardly any column would be saved, or their patches are large. */
+static long NAME(together)(const NAME(Convolution) *c)
+{
+    enum { C = NAME(COLUMNS), ELEMENTS = 1 << 22 };
+    const long each = c->g.groups * c->positions * c->depth + c->g.channels * c->frame_height * c->frame_width;
+    const long count = least(c->g.images, ELEMENTS / each);
+    return count > 1 && 8 * up(count * c->positions, C) < 7 * count * up(c->positions, C) ? count : 0;
+}
+
+static void NAME(convolve_together)(NAME(Convolution) *c, long together)
+{
+    const NAME(Geometry) *g = &c->g;
+    enum { C = NAME(COLUMNS) };
+    const long size = g->channels * c->frame_height * c->frame_width, across = up(together * c->positions, C);
+    c->frames = scratch(0, sizeof(REAL) * (size_t)(together * size + VECTOR));
+    c->laid = scratch(1, sizeof(REAL) * (size_t)(g->groups * across * C * c->depth));
+    if (!c->frames || !c->laid) { c->failed = 1; return; }
+    for (c->first = 0; c->first < g->images; c->first += together) {
+        c->count = least(together, g->images - c->first);
+        polyad_parallel(NAME(frame_images), c, least(c->count, 8));
+        polyad_parallel(NAME(lay_patches), c, least(g->groups * across, NAME(PARTS)));
+        polyad_parallel(NAME(multiply_patches), c, least(g->groups * across, NAME(PARTS)));
     }
 }
 
@@ -160,9 +252,6 @@ static void NAME(convolve_alone)(void *context, long part, long parts)
     }
 }
 
-/* How many parts the images are shared out in, whatever threads there are. */
-enum { NAME(PARTS) = 16 };
-
 /* From how many elements of a weight on its rows are shared out, not the images: sums of each part would be large. */
 enum { NAME(LARGE) = 1 << 15, NAME(ROOM) = 1 << 26 };
 
@@ -196,7 +285,9 @@ static Object *NAME(convolve)(Object *self, Object *const *args, intptr_t count)
         if (c.each == 1 && c.out_each <= 2) polyad_parallel(NAME(convolve_alone), &c, parts);
         else {
             polyad_parallel(NAME(pack_weight), &c, least(c.g.groups * panels, NAME(PARTS)));
-            polyad_parallel(NAME(convolve_images), &c, parts);
+            const long together = NAME(together)(&c);
+            if (together) NAME(convolve_together)(&c, together);
+            else polyad_parallel(NAME(convolve_images), &c, parts);
         }
     }
     PyEval_RestoreThread(thread);

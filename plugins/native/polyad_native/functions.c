@@ -10,24 +10,27 @@ static inline float polyad_fma(float a, float b, float c) { return __builtin_fma
 static inline float polyad_fma(float a, float b, float c) { return a * b + c; }
 #endif
 
-/* exp(x) to 1.1 units in the last place: 2^k times a polynomial in what remains, |r| <= log(2) / 2. The power is applied
-   in two halves, so that results below the normal numbers are rounded once. What is 0 is not computed: processors are
+/* exp(x) to 1 unit in the last place: 2^k times a polynomial in what remains, |r| <= log(2) / 2. The power is applied in
+   two steps, one of 2^64 or 2^-64, so that each is a normal number and results below the normal numbers are rounded once.
+   A k that is too large is cut off as a whole number, of nan too, which r keeps. What is 0 is not computed: processors are
    slow at numbers that small, and masked scores are all -infinity. */
 static inline float polyad_exp(float x)
 {
-    const float near = x < -104.0f ? 0.0f : x > 89.0f ? 89.0f : x; /* nan stays */
-    polyad_float turned, low, high;
-    turned.number = polyad_fma(near, 1.44269504f, 12582912.0f); /* 1.5 * 2^23: the whole number is in the last bits */
-    const float whole = turned.number - 12582912.0f;
+    const float near = x < -104.0f ? 0.0f : x;
+    const float bias = x < 0.0f ? 12582976.0f : 12582848.0f; /* 1.5 * 2^23 and 64 more or less: the last bits are k's */
+    const float rest = x < 0.0f ? 5.42101086e-20f : 18446744073709551616.0f; /* 2^-64, 2^64 */
+    polyad_float turned, scale;
+    turned.number = polyad_fma(near, 1.44269504f, bias);
+    turned.bits = turned.bits < 0x4b40007fu ? turned.bits : 0x4b40007fu;
+    const float whole = turned.number - bias;
     const float r = polyad_fma(whole, 2.12194440e-4f, polyad_fma(whole, -0.693359375f, near));
     float sum = polyad_fma(0.001381446691f, r, 0.00836878047f);
     sum = polyad_fma(sum, r, 0.04166839422f);
     sum = polyad_fma(sum, r, 0.1666652011f);
     sum = polyad_fma(sum, r, 0.4999999341f);
-    const unsigned int half = turned.bits >> 1; /* of k in the last bits; the others are shifted out */
-    low.bits = (half << 23) + 0x3f800000u;
-    high.bits = ((turned.bits - half) << 23) + 0x3f800000u;
-    const float power = (1.0f + polyad_fma(r * r, sum, r)) * low.number * high.number;
+    sum = polyad_fma(r * r, sum, r);
+    scale.bits = (turned.bits << 23) + 0x3f800000u;
+    const float power = polyad_fma(sum, scale.number, scale.number) * rest;
     return x < -104.0f ? 0.0f : power;
 }
 

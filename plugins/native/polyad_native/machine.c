@@ -1,7 +1,7 @@
 /* Memory of a thread's own, for packed parts of operands; it grows and stays. */
 static void *scratch(int purpose, size_t bytes)
 {
-    static _Thread_local struct { void *at; size_t size; } kept[4];
+    static _Thread_local struct { void *at; size_t size; } kept[5];
     if (kept[purpose].size < bytes) {
         free(kept[purpose].at);
         kept[purpose].size = 0;

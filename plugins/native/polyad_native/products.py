@@ -63,6 +63,16 @@ def bmm(types: Signature) -> Call | None:
     return _of_rank(3, types)
 
 
+def linear_weight_grad(types: Signature) -> Call | None:
+    """The kernel of `linear_weight_grad`."""
+    run = _of(types)
+
+    def call(grad: Any, a: Any) -> Any:
+        return _multiplied(run, grad.reshape(-1, grad.shape[-1]).T, a.reshape(-1, a.shape[-1]))
+
+    return None if run is None else call
+
+
 def linear(types: Signature) -> Call | None:
     """The kernel of `linear`."""
     run = _of(types)

@@ -23,37 +23,46 @@ static Object *NAME(new)(Object *self, int rank, const intptr_t *sizes)
     return out;
 }
 
+/* How many rows an array of any rank has that lie in even steps; 0 if they do not. */
+static intptr_t NAME(rows_of)(const Array *a)
+{
+    intptr_t rows = a->shape[a->rank - 2];
+    for (int d = a->rank - 3; d >= 0; rows *= a->shape[d--])
+        if (a->strides[d] != a->strides[d + 1] * a->shape[d + 1]) return 0;
+    return rows;
+}
+
 /* gemm(a, b, transpose_a, transpose_b) or linear(a, weight, bias), of a matrix, or of rows that lie side by side, and a
-   matrix; what is not of this form goes to another callable. */
+   matrix, or linear_weight_grad(a, b) of rows and rows; what is not of this form goes to another callable. */
 static Object *NAME(multiplied)(Object *self, Object *const *args, intptr_t count, Object *names)
 {
-    const int linear = count == 3;
+    const int linear = count == 3, of_rows = count == 2;
     const Array *a = (Array *)args[0], *b = (Array *)args[1];
-    if (names || count < 3 || !NAME(fits)(args[0], 2) || !NAME(fits)(args[1], 2) || b->rank != 2) goto other;
-    const int turn_a = !linear && args[2] == &_Py_TrueStruct, turn_b = linear || args[3] == &_Py_TrueStruct;
+    if (names || count < 2 || !NAME(fits)(args[0], 2) || !NAME(fits)(args[1], 2) || (!of_rows && b->rank != 2)) goto other;
+    const int turn_a = of_rows || (!linear && args[2] == &_Py_TrueStruct);
+    const int turn_b = !of_rows && (linear || args[3] == &_Py_TrueStruct);
     const Array *bias = linear && args[2] != &_Py_NoneStruct ? (Array *)args[2] : NULL;
     enum { SIZE = sizeof(REAL) };
-    const int last = a->rank - 1;
-    intptr_t rows = a->shape[last - 1];
-    for (int d = last - 2; d >= 0; --d) {
-        if (turn_a || a->strides[d] != a->strides[d + 1] * a->shape[d + 1]) goto other;
-        rows *= a->shape[d];
-    }
-    const intptr_t inner = a->shape[turn_a ? last - 1 : last], columns = b->shape[turn_b ? 0 : 1];
-    if (b->shape[turn_b ? 1 : 0] != inner) goto other;
+    const int last = a->rank - 1, last_of_b = b->rank - 1;
+    const intptr_t rows = NAME(rows_of)(a), rows_of_b = NAME(rows_of)(b);
+    if (!rows || (turn_a && !of_rows && last > 1)) goto other;
+    const intptr_t inner = turn_a ? rows : a->shape[last], columns = turn_b ? rows_of_b : b->shape[last_of_b];
+    if ((turn_b ? b->shape[last_of_b] : rows_of_b) != inner) goto other;
     if (bias && (!NAME(fits)(args[2], 1) || bias->rank != 1 || bias->shape[0] != columns || bias->strides[0] != SIZE))
         goto other;
     if (a->rank > RANK) goto other;
     intptr_t sizes[RANK];
-    for (int d = 0; d < last; ++d) sizes[d] = a->shape[turn_a ? 1 : d];
-    sizes[last] = columns;
-    Object *out = NAME(new)(self, a->rank, sizes);
+    const int rank = turn_a ? 2 : a->rank;
+    for (int d = 0; d < rank - 1; ++d) sizes[d] = a->shape[turn_a ? last : d];
+    sizes[rank - 1] = columns;
+    Object *out = NAME(new)(self, rank, sizes);
     if (!out) return NULL;
     NAME(Product) p = {
         .a = (const REAL *)a->data, .b = (const REAL *)b->data, .c = (REAL *)((Array *)out)->data,
         .a_row = a->strides[last - !turn_a] / SIZE, .a_column = a->strides[last - turn_a] / SIZE,
-        .b_row = b->strides[turn_b] / SIZE, .b_column = b->strides[!turn_b] / SIZE,
-        .bias = bias ? (const REAL *)bias->data : NULL, .rows = turn_a ? a->shape[1] : rows, .columns = columns, .apart = columns,
+        .b_row = b->strides[last_of_b - !turn_b] / SIZE, .b_column = b->strides[last_of_b - turn_b] / SIZE,
+        .bias = bias ? (const REAL *)bias->data : NULL, .rows = turn_a ? a->shape[last] : rows, .columns = columns,
+        .apart = columns,
     };
     const int small = (double)p.rows * (double)columns * (double)inner < 1e5; /* then other threads can wait */
     void *thread = small ? NULL : PyEval_SaveThread();

@@ -24,8 +24,8 @@ def supplies() -> Iterator[KernelSupply]:
         ("convolution", convolutions.convolution, 1 << 10),
         ("convolution_transposed", convolutions.convolution_transposed, 1 << 10),
         ("convolution_weight_grad", convolutions.convolution_weight_grad, 1 << 10),
-        ("attention", attention.attention, 1 << 10),
-        ("attention_backward", attention.attention_backward, 1 << 10),
+        ("attention", attention.attention, 1 << 8),
+        ("attention_backward", attention.attention_backward, 1 << 8),
         ("lstm_sequence", recurrent.lstm_sequence, 1),
         ("lstm_sequence_backward", recurrent.lstm_sequence_backward, 1),
         ("gru_sequence", recurrent.gru_sequence, 1),
@@ -45,7 +45,11 @@ def supplies() -> Iterator[KernelSupply]:
         yield KernelSupply("cpu", op, chosen(op, make, least, out=False), PRIORITY)
     for op in STEPS:
         yield KernelSupply("cpu", op, step(op), PRIORITY)
-    for op, product in (("gemm", products.gemm), ("linear", products.linear)):
+    for op, product in (
+        ("gemm", products.gemm),
+        ("linear", products.linear),
+        ("linear_weight_grad", products.linear_weight_grad),
+    ):
         yield KernelSupply("cpu", op, chosen(op, product, 1 << 10, out=False, quick=quick("product")), PRIORITY)
     for op, written, least in generated():
         rectified = quick("rectified") if op in ("relu", "relu_backward") else None

@@ -15,7 +15,7 @@ import pluggy
 
 from polyad.errors import ArgumentError, PolyadError
 
-__all__ = ["Callback", "EarlyStopping", "Hooks", "LearningRateMonitor", "NotLogged", "hook"]
+__all__ = ["Callback", "EarlyStopping", "Hooks", "LearningRateMonitor", "NotLogged", "hook", "takes"]
 
 hook = pluggy.HookimplMarker("polyad_trainer")
 _spec = pluggy.HookspecMarker("polyad_trainer")
@@ -105,20 +105,37 @@ class Hooks:
             plugin = _adapted(callback) if isinstance(callback, Callback) else callback
             self.manager.register(plugin)
         self.used = {name for name in SIGNATURES if getattr(self.manager.hook, name).get_hookimpls()}
+        self._own: dict[str, tuple[Any, int] | None] = {}
+        """The module's hooks, looked up once a run, with how many arguments they take."""
+        self._idle: set[str] = set()
+        """The hooks that nobody has."""
+
+    def begin(self) -> None:
+        """A run begins, of another module maybe."""
+        self._own.clear()
+        self._idle.clear()
 
     def call(self, name: str, trainer: Any, *arguments: Any) -> None:
         """Call a hook, of the callbacks and then of the module."""
+        if name in self._idle:
+            return
         module = trainer.lightning_module
         if name in self.used:
             spec = SIGNATURES[name].__code__
             names = spec.co_varnames[1 : spec.co_argcount]
             getattr(self.manager.hook, name)(**dict(zip(names, (trainer, module, *arguments))))
-        own = getattr(module, name, None)
-        if own is not None and name not in ("on_save_checkpoint", "on_load_checkpoint"):
-            own(*arguments[: _takes(own)])
+        if name not in self._own:
+            own = getattr(module, name, None)
+            is_called = own is not None and name not in ("on_save_checkpoint", "on_load_checkpoint")
+            self._own[name] = (own, takes(own)) if is_called else None
+            if not is_called and name not in self.used:
+                self._idle.add(name)
+        found = self._own[name]
+        if found is not None:
+            found[0](*arguments[: found[1]])
 
 
-def _takes(method: Any) -> int:
+def takes(method: Any) -> int:
     """How many arguments a module's hook takes: ``dataloader_idx`` may be left out."""
     parameters = inspect.signature(method).parameters.values()
     if any(p.kind is p.VAR_POSITIONAL for p in parameters):
@@ -133,7 +150,7 @@ def _adapted(callback: Callback) -> Any:
         if getattr(type(callback), name) is declared:
             continue
         method = getattr(callback, name)
-        count = _takes(method)
+        count = takes(method)
 
         names = declared.__code__.co_varnames[1 : declared.__code__.co_argcount]
         adapter = _written(name, names, f"method({', '.join(names[:count])})", method=method)

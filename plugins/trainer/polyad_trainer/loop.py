@@ -8,6 +8,7 @@ batch is done, so a checkpoint that is saved now resumes with the next batch.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -22,8 +23,8 @@ from .seeds import set_random_state
 
 __all__ = ["run"]
 
-LINTED_STEPS = 20
-"""Steps that `polyad.lint` watches: mistakes of a program show in its first steps, and watching costs a tenth."""
+LINTED_STEPS = 10
+"""Steps that `polyad.lint` watches, as many as it waits before it says "never": of a small model it costs a quarter."""
 
 
 def run(trainer: Any, resumed: dict[str, Any] | None) -> None:
@@ -52,6 +53,7 @@ def run(trainer: Any, resumed: dict[str, Any] | None) -> None:
             trainer.batches_done = 0
             trainer.at_epoch_end = False
     finally:
+        trainer.results = None
         trainer.stop_lint()
     hooks.call("on_train_end", trainer)
     if trainer.at_epoch_end and (trainer.interrupted or trainer.max_steps_done()):
@@ -65,6 +67,7 @@ def _epoch(trainer: Any, resumed: dict[str, Any] | None) -> None:
     middle = trainer.batches_done > 0
     if not middle:
         trainer.training_results = Results(training=True)
+    trainer.results = trainer.training_results
     trainer.at_epoch_end = trainer.validated = False
     module.train()
     trainer.sampler_epoch()
@@ -77,6 +80,7 @@ def _epoch(trainer: Any, resumed: dict[str, Any] | None) -> None:
     title = f"epoch {trainer.current_epoch + 1}{epochs}"
     trainer.bar.begin(title, total, trainer.batches_done)
     complete = False
+    had = trainer.batches_done
     try:
         for batch in _batches(trainer, waiting, total):
             _batch(trainer, batch, trainer.batches_done, waiting)
@@ -91,6 +95,10 @@ def _epoch(trainer: Any, resumed: dict[str, Any] | None) -> None:
         trainer.bar.end()
     if not complete and not (trainer.should_stop or trainer.max_steps_done()):
         return  # Ctrl-C: the epoch goes on when the run is resumed
+    if trainer.batches_done == had and not middle:
+        _tell_of_no_batches(trainer)
+    _step_with_the_rest(trainer)
+    trainer.passed_over = 0
     trainer.at_epoch_end = True
     values, unlogged = trainer.training_results.epoch_values()
     trainer.callback_metrics.update(values)
@@ -107,14 +115,38 @@ def _epoch(trainer: Any, resumed: dict[str, Any] | None) -> None:
     hooks.call("on_safe_point", trainer)
 
 
+def _step_with_the_rest(trainer: Any) -> None:
+    """Step with the gradients that a step of several batches has so far: where nobody knew which batch is the last."""
+    if not trainer.pending:
+        return
+    loss = trainer.last_loss
+    trainer.lightning_module.optimizer_step(
+        trainer.current_epoch, trainer.batches_done - 1, trainer.steps.wrapped[0], lambda: loss
+    )
+    trainer.steps.step_schedules("step", trainer.global_step)
+    if trainer.global_step % trainer.log_every_n_steps == 0:
+        trainer.track(trainer.training_results.step_values())
+
+
+def _tell_of_no_batches(trainer: Any) -> None:
+    if trainer.told_of_no_batches or trainer.num_training_batches == 0:
+        return
+    trainer.told_of_no_batches = True
+    warnings.warn(
+        f"epoch {trainer.current_epoch + 1} had no batches: pass data that can be read again and again, a DataLoader "
+        "say, not an iterator over them",
+        stacklevel=2,
+    )
+
+
 def _batches(trainer: Any, waiting: Waiting, total: int | None) -> Iterator[Any]:
     if total is not None and trainer.batches_done >= total:
-        return
-    for batch in waiting.over(trainer.train_dataloader):
-        if trainer.passed_over:
-            trainer.passed_over -= 1
-            continue
-        yield batch
+        return iter(())
+    batches = waiting.over(trainer.train_dataloader)
+    for _ in range(trainer.passed_over):
+        next(batches, None)
+    trainer.passed_over = 0
+    return batches
 
 
 def _batch(trainer: Any, batch: Any, index: int, waiting: Waiting) -> None:
@@ -126,24 +158,20 @@ def _batch(trainer: Any, batch: Any, index: int, waiting: Waiting) -> None:
     hooks.call("on_train_batch_start", trainer, batch, index)
     before = trainer.global_step
     total = trainer.num_training_batches
-    results, trainer.results = trainer.results, trainer.training_results
-    try:
+    if module.automatic_optimization:
+        outputs = _learn(trainer, batch, index, last=total is not None and index + 1 == total)
+    else:
+        with trainer.autocast():
+            outputs = module.training_step(batch, index)
+        _check(trainer, _loss(outputs), batch, index)
+    trainer.batches_done = index + 1
+    stepped = trainer.global_step > before
+    if stepped:
         if module.automatic_optimization:
-            outputs = _learn(trainer, batch, index, last=total is not None and index + 1 == total)
-        else:
-            with trainer.autocast():
-                outputs = module.training_step(batch, index)
-            _check(trainer, _loss(outputs), batch, index)
-        trainer.batches_done = index + 1
-        stepped = trainer.global_step > before
-        if stepped:
-            if module.automatic_optimization:
-                steps.step_schedules("step", trainer.global_step)
-            if trainer.global_step >= LINTED_STEPS:
-                trainer.stop_lint()
-        hooks.call("on_train_batch_end", trainer, outputs, batch, index)
-    finally:
-        trainer.results = results
+            steps.step_schedules("step", trainer.global_step)
+        if trainer.global_step >= LINTED_STEPS:
+            trainer.stop_lint()
+    hooks.call("on_train_batch_end", trainer, outputs, batch, index)
     if stepped and trainer.global_step % trainer.log_every_n_steps == 0:
         trainer.track(trainer.training_results.step_values())
     trainer.bar.batch(trainer.training_results, waiting)
@@ -167,7 +195,7 @@ def _learn(trainer: Any, batch: Any, index: int, last: bool) -> Any:
             for optimizer in trainer.optimizers:
                 trainer.hooks.call("on_before_zero_grad", trainer, optimizer)
                 optimizer.zero_grad()
-        random = polyad.get_rng_state()
+        random = polyad.default_generator.take(0)  # its state as a tensor takes a hundred times as long
         with trainer.autocast():
             given[0] = module.training_step(batch, index)
         loss = _loss(given[0])
@@ -175,6 +203,8 @@ def _learn(trainer: Any, batch: Any, index: int, last: bool) -> Any:
             return None
         _check(trainer, loss, batch, index, random)
         steps.backward(loss / count if count > 1 else loss)
+        if count > 1:
+            trainer.last_loss = loss.detach()
         return loss
 
     if (trainer.pending + 1) % count and not last:
@@ -227,7 +257,8 @@ def _origin(trainer: Any, batch: Any, index: int, random: Any) -> dict[str, str]
     module = trainer.lightning_module
     if not module.automatic_optimization:
         return {}  # its step would step optimizers
-    polyad.set_rng_state(random)
+    seed, offset = random
+    polyad.manual_seed(seed).take(4 * offset)
     try:
         with polyad.detect_nonfinite(), trainer.autocast():
             module.training_step(batch, index)

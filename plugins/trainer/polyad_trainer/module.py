@@ -12,6 +12,10 @@ from polyad.errors import ArgumentError, NotSupported
 __all__ = ["HyperParameters", "LightningDataModule", "LightningModule"]
 
 
+PROCESSES = {"sync_dist", "sync_dist_group", "rank_zero_only", "metric_attribute", "enable_graph"}
+"""Arguments of `LightningModule.log` that concern several processes."""
+
+
 class HyperParameters(dict[str, Any]):
     """A dict whose items are attributes too: ``hparams.lr``."""
 
@@ -108,7 +112,7 @@ class LightningModule(_Hyper, nn.Module):
             f"{type(self).__name__} has no training_step", fix="define training_step(self, batch, batch_idx)"
         )
 
-    def predict_step(self, batch: Any, batch_idx: int) -> Any:
+    def predict_step(self, batch: Any, batch_idx: int, dataloader_idx: int = 0) -> Any:
         """What `Trainer.predict` collects: what the model gives for the batch, or for its first part."""
         return self(batch[0] if isinstance(batch, list | tuple) else batch)
 
@@ -150,22 +154,23 @@ class LightningModule(_Hyper, nn.Module):
         on_epoch: bool | None = None,
         reduce_fx: str = "mean",
         batch_size: int | None = None,
+        add_dataloader_idx: bool = True,
         **unused: Any,
     ) -> None:
         """Log a number, a tensor of one element, or a metric.
 
         In training the value of the step is logged, elsewhere the mean over the epoch, unless *on_step* and *on_epoch*
-        say otherwise. A metric is computed and reset when the epoch ends. Does nothing without a trainer. Arguments
-        that concern several processes are taken and change nothing.
+        say otherwise. Where there are several loaders to validate with, the name has ``/dataloader_idx_0`` and so on
+        behind it, unless *add_dataloader_idx* is False. A metric is computed and reset when the epoch ends. Does
+        nothing without a trainer. Arguments that concern several processes are taken and change nothing.
         """
         trainer = self.__dict__.get("trainer")
         if trainer is None or trainer.results is None:
             return
-        unknown = unused.keys() - {"sync_dist", "sync_dist_group", "rank_zero_only", "add_dataloader_idx",
-                                   "metric_attribute", "enable_graph"}  # fmt: skip
+        unknown = unused.keys() - PROCESSES if unused else None
         if unknown:
             raise ArgumentError(f"log: there is no argument {sorted(unknown)[0]!r}", fix="leave it out")
-        trainer.note(name, value, prog_bar, logger, on_step, on_epoch, reduce_fx, batch_size)
+        trainer.note(name, value, prog_bar, logger, on_step, on_epoch, reduce_fx, batch_size, add_dataloader_idx)
 
     def log_dict(self, dictionary: Any, **options: Any) -> None:
         """Log several values, with the arguments of `log`."""
@@ -263,8 +268,8 @@ def moved(batch: Any, device: Any) -> Any:
         return {key: moved(value, device) for key, value in batch.items()}
     if isinstance(batch, tuple) and hasattr(batch, "_fields"):
         return type(batch)(*(moved(value, device) for value in batch))
-    if isinstance(batch, list | tuple):
-        return type(batch)(moved(value, device) for value in batch)
+    if isinstance(batch, (list, tuple)):  # a union of types takes longer, at every batch
+        return type(batch)([moved(value, device) for value in batch])
     return batch.to(device) if hasattr(batch, "to") else batch
 
 

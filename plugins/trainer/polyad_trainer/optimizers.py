@@ -103,6 +103,10 @@ class _Wrapped:
         setattr(self.optimizer, name, value)
 
 
+class _PassedOver(Exception):
+    """``training_step`` gave no loss."""
+
+
 class Steps:
     """Steps optimizers: gradients are unscaled and clipped before, and the trainer counts."""
 
@@ -112,6 +116,12 @@ class Steps:
         self.scaler: Any = None
         if trainer.precision in ("16-mixed", "16"):
             self.scaler = polyad.amp.GradScaler(trainer.device.type)
+        if trainer.accumulate_grad_batches > 1 and any(isinstance(one, LBFGS) for one in trainer.optimizers):
+            raise ArgumentError(
+                "LBFGS computes the loss of a step several times, which does not go with accumulate_grad_batches="
+                f"{trainer.accumulate_grad_batches}",
+                fix="use larger batches, or another optimizer",
+            )
 
     def backward(self, loss: Any, **options: Any) -> None:
         """The loss's gradients, scaled where float16 wants it."""
@@ -126,7 +136,10 @@ class Steps:
         if isinstance(optimizer, LBFGS) and closure is not None:
             if self.scaler is not None:
                 raise ArgumentError("LBFGS does not go with precision '16-mixed'", fix="use 'bf16-mixed' or 32")
-            result = optimizer.step(lambda: self._prepared(optimizer, closure))
+            try:
+                result = optimizer.step(lambda: self._prepared_or_passed_over(optimizer, closure))
+            except _PassedOver:
+                return None
         else:
             result = self._prepared(optimizer, closure)
             if closure is not None and result is None:
@@ -150,6 +163,12 @@ class Steps:
         trainer.hooks.call("on_before_optimizer_step", trainer, optimizer)
         if trainer.lightning_module.automatic_optimization:
             self.clip(optimizer, trainer.gradient_clip_val, trainer.gradient_clip_algorithm)
+        return result
+
+    def _prepared_or_passed_over(self, optimizer: Any, closure: Callable[[], Any]) -> Any:
+        result = self._prepared(optimizer, closure)
+        if result is None:
+            raise _PassedOver
         return result
 
     def clip(self, optimizer: Any, value: float | None, algorithm: str | None) -> None:

@@ -47,17 +47,17 @@ class Results:
         self._tallies: dict[str, _Tally] = {}
         self._metrics: dict[str, Any] = {}
         self._options: dict[str, tuple[bool, bool, bool, bool]] = {}
+        self._computed: dict[str, float] = {}
+        self._before: dict[str, Any] = {}
+        self.loader: int | None = None
 
     def add(
         self, name: str, value: Any, on_step: bool, on_epoch: bool, weight: float, how: str, bar: bool, logger: bool
-    ) -> None:
-        """Note a value."""
+    ) -> Any:
+        """Note a value; gives it as it is kept."""
         if how not in REDUCTIONS:
             raise ArgumentError(f"log: reduce_fx is {how!r}", fix="pass one of " + ", ".join(map(repr, REDUCTIONS)))
         self._options[name] = (on_step, on_epoch, bar, logger)
-        if not isinstance(value, int | float | Tensor) and hasattr(value, "compute"):
-            self._metrics[name] = value
-            return
         if isinstance(value, Tensor):
             if value.numel() != 1:
                 raise ArgumentError(
@@ -65,7 +65,15 @@ class Results:
                     operands={"value": value},
                     fix="log a mean or a sum of it",
                 )
-            value = value.detach()
+            # On the cpu a number waits for nothing, and sums of numbers take no ops.
+            value = value.item() if value.device.type == "cpu" else value.detach()
+        elif hasattr(value, "compute"):
+            self._metrics[name] = value
+            if name in self._before:  # what it counted in the epoch's first part, and then what it has counted since
+                since = value.clone()
+                value.load_state_dict(self._before.pop(name))
+                value.merge(since)
+            return value
         if on_step:
             self.step[f"{name}_step" if on_epoch else name] = value if logger else None
         if bar:
@@ -75,6 +83,16 @@ class Results:
             if tally is None:
                 tally = self._tallies[name] = _Tally(how)
             tally.add(value, weight)
+        return value
+
+    def end_of_loader(self) -> None:
+        """The values of metrics that a loader alone has: another loader may go on with the same metric."""
+        suffix = f"/dataloader_idx_{self.loader}"
+        for name in [name for name in self._metrics if self.loader is not None and name.endswith(suffix)]:
+            metric = self._metrics.pop(name)
+            self._computed[name] = float(metric.compute())
+            metric.reset()
+        self.loader = None
 
     def step_values(self) -> dict[str, float]:
         """The last values of steps, as numbers."""
@@ -92,12 +110,19 @@ class Results:
                 unlogged |= {name, f"{name}_epoch"}
             elif on_step:
                 unlogged.add(name)
-        for name, metric in self._metrics.items():
-            values[name] = float(metric.compute())
-            metric.reset()
+        self._computed.update({name: float(metric.compute()) for name, metric in self._metrics.items()})
+        self.forget_metrics()
+        for name, value in self._computed.items():
+            values[name] = value
             if not self._options[name][3]:
                 unlogged.add(name)
         return values, unlogged
+
+    def forget_metrics(self) -> None:
+        """Reset the metrics that were logged."""
+        for metric in self._metrics.values():
+            metric.reset()
+        self._metrics.clear()
 
     def shown(self) -> dict[str, float]:
         """What the progress bar shows, as numbers."""
@@ -108,17 +133,27 @@ class Results:
         return self._options.get(name, (False, False, False, False))[2]
 
     def state(self) -> dict[str, Any]:
-        """The sums of an epoch that is not finished."""
-        return {
-            name: [tally.how, float(tally.value), tally.weight, list(self._options[name])]
-            if not isinstance(tally.value, Tensor)
-            else [tally.how, tally.value, tally.weight, list(self._options[name])]
+        """The sums of an epoch that is not finished, and the states of metrics that can be merged."""
+        sums = {
+            name: [
+                tally.how,
+                tally.value if isinstance(tally.value, Tensor) else float(tally.value),
+                tally.weight,
+                list(self._options[name]),
+            ]
             for name, tally in self._tallies.items()
         }
+        for name, metric in self._metrics.items():
+            if all(hasattr(metric, method) for method in ("state_dict", "load_state_dict", "merge", "clone")):
+                sums[name] = ["metric", metric.state_dict(), 0.0, list(self._options[name])]
+        return sums
 
     def load(self, state: dict[str, Any], device: Any) -> None:
         """Go on with saved sums."""
         for name, (how, value, weight, options) in state.items():
+            if how == "metric":
+                self._before[name] = value
+                continue
             tally = self._tallies[name] = _Tally(how)
             tally.value = value.to(device) if isinstance(value, Tensor) else value
             tally.weight = weight

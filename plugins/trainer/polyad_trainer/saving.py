@@ -66,7 +66,7 @@ class ModelCheckpoint(Callback):
         self.best_model_score: float | None = None
         self._manager: CheckpointManager | None = None
         self._scores: dict[int, float] = {}
-        self._saved_at = (-1, -1)
+        self._saved_at = (-1, False, -1)
         self._trouble_told = False
 
     @property
@@ -100,9 +100,11 @@ class ModelCheckpoint(Callback):
             due = True
         if trainer.interrupted or (not at_end and self.monitor and trainer.validated and not self.every_n_train_steps):
             due = True
-        if due and self.save_top_k and self._saved_at != (step, at_end):
+        # Between the steps of several batches nothing is due, but Ctrl-C may come.
+        place = (step, at_end, trainer.batches_done if trainer.interrupted else -1)
+        if due and self.save_top_k and self._saved_at != place:
             self.save(trainer)
-            self._saved_at = (step, at_end)
+            self._saved_at = (step, at_end, -1)
 
     def save(self, trainer: Any) -> bool:
         """Save now; whether it could be done."""

@@ -7,7 +7,8 @@ optimizers, schedules, scaler                          their states
 epoch, batch        epochs finished, batches of the next that are done, global_step
 loader              where the training loader is in its epoch, or None between epochs
 random              the generators                     gradients  where a step of several batches is not done
-callbacks           their states                       logged     the epoch's sums, and the last values
+callbacks, trackers their states                       logged     the epoch's sums, and the last values
+overfit             the generators before the batches of overfit_batches were taken, or None
 """
 
 from __future__ import annotations
@@ -63,6 +64,8 @@ def captured(trainer: Any) -> dict[str, Any]:
         "gradients": gradients,
         "loader": loader.state_dict() if middle and hasattr(loader, "state_dict") else None,
         "random": random_state(trainer.loaders),
+        "overfit": trainer.overfit_random,
+        "trackers": trainer.tracker_states(),
         "callbacks": {c.state_key: c.state_dict() for c in trainer.callbacks if hasattr(c, "state_dict")},
         "logged": {
             "sums": trainer.training_results.state() if middle else {},
@@ -139,6 +142,7 @@ def restore(trainer: Any, found: dict[str, Any], path: Any) -> None:
             state = found["callbacks"].get(getattr(callback, "state_key", None))
             if state is not None:
                 callback.load_state_dict(state)
+        trainer.load_tracker_states(found.get("trackers") or {})
         trainer.current_epoch, trainer.batches_done = found["epoch"], found["batch"]
         trainer.global_step, trainer.pending = found["global_step"], found["pending"]
         trainer.callback_metrics.update(found["logged"]["values"])
@@ -148,6 +152,7 @@ def restore(trainer: Any, found: dict[str, Any], path: Any) -> None:
                 trainer.train_dataloader.load_state_dict(found["loader"])
             else:
                 trainer.passed_over = found["batch"]
+            if trainer.passed_over and not trainer.overfit_batches:
                 warnings.warn(
                     f"the training data have no state_dict: {found['batch']} batches are read again and passed over",
                     stacklevel=2,

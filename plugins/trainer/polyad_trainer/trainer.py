@@ -27,27 +27,31 @@ from .seeds import random_state, set_random_state
 __all__ = ["Trainer"]
 
 
+NOTHING = nullcontext()
+
+
 class _Plain(LightningModule):
     """A model, an optimizer and a loss, as a module."""
 
     def __init__(self, model: Any, optimizer: Any, loss: Any, metrics: Any) -> None:
         super().__init__()
         self.model, self.loss_function = model, loss
-        self.__dict__.update(_given=optimizer, _measured=dict(metrics or {}))
+        # Both once more as plain attributes, which are found without asking the module's parts.
+        self.__dict__.update(_given=optimizer, _measured=dict(metrics or {}), _model=model, _loss=loss)
 
     def forward(self, *inputs: Any) -> Any:
         return self.model(*inputs)
 
     def training_step(self, batch: Any, batch_idx: int) -> Any:
         inputs, targets = batch
-        loss = self.loss_function(self.model(inputs), targets)
+        loss = self._loss(self._model(inputs), targets)
         self.log("loss", loss, prog_bar=True, on_step=True, on_epoch=True)
         return loss
 
-    def validation_step(self, batch: Any, batch_idx: int) -> None:
+    def validation_step(self, batch: Any, batch_idx: int, dataloader_idx: int = 0) -> None:
         self._evaluate(batch, "val")
 
-    def test_step(self, batch: Any, batch_idx: int) -> None:
+    def test_step(self, batch: Any, batch_idx: int, dataloader_idx: int = 0) -> None:
         self._evaluate(batch, "test")
 
     def _evaluate(self, batch: Any, name: str) -> None:
@@ -158,6 +162,7 @@ class Trainer:
         self.precision = "32-true" if precision is None else str(precision)
         if self.precision not in PRECISIONS:
             raise ArgumentError(f"Trainer: precision is {precision!r}", fix="pass one of " + ", ".join(PRECISIONS))
+        self._is_mixed = self.precision.endswith("mixed") or self.precision in ("bf16", "16")
         if gradient_clip_algorithm not in (None, "norm", "value"):
             raise ArgumentError(
                 f"Trainer: gradient_clip_algorithm is {gradient_clip_algorithm!r}", fix='pass "norm" or "value"'
@@ -201,11 +206,15 @@ class Trainer:
         self.lightning_module: Any = self._plain
         self.datamodule: Any = None
         self.interrupts = Interrupts()
+        self.training_results = Results(training=True)
         self._reset()
 
     def _reset(self) -> None:
+        self.training_results.forget_metrics()  # of a run that was stopped in an epoch
         self.current_epoch = self.global_step = self.batches_done = self.pending = self.passed_over = 0
-        self.at_epoch_end = self.validated = self.should_stop = self.sanity_checking = False
+        self.at_epoch_end = self.validated = self.should_stop = self.sanity_checking = self.told_of_no_batches = False
+        self.last_loss: Any = polyad.zeros(())
+        self.overfit_random: dict[str, Any] | None = None
         self.callback_metrics: dict[str, Any] = {}
         self._on_bar: set[str] = set()
         self.training_results = Results(training=True)
@@ -251,16 +260,17 @@ class Trainer:
         self.train_dataloader = self._loader(train_dataloaders, "train_dataloader", needed=True)
         has_step = hasattr(module, "validation_step")
         self.val_dataloaders = self._loaders(val_dataloaders, "val_dataloader") if has_step else []
+        found = self._checkpoint_of(ckpt_path)
         if self.overfit_batches:
-            self._overfit()
+            self._overfit(None if found is None else found.get("overfit"))
         self.evaluated = {"validation": self.val_dataloaders}
         self.num_training_batches = self.limited(self.train_dataloader, self.limits["train"])
         self.val_check_batches = self._val_check()
         self.optimizers, self.schedules = configured(module.configure_optimizers())
         self.steps = Steps(self)
         self._random = random_state(self.loaders)
-        found = self._checkpoint_of(ckpt_path)
         anomaly = polyad.detect_nonfinite() if self.detect_anomaly else nullcontext()
+        status = "failed"
         try:
             if found is not None:
                 state.restore(self, found, ckpt_path)
@@ -270,13 +280,14 @@ class Trainer:
             with self.interrupts, anomaly:
                 loop.run(self, found)
             self.hooks.call("on_fit_end", self)
+            status = "interrupted" if self.interrupted else "success"
             if self.interrupted:
                 self.tell(f"Stopped by Ctrl-C. {self.what_is_safe()}")
         except BaseException as error:
             self.hooks.call("on_exception", self, error)
             raise
         finally:
-            self._finish("fit", "success")
+            self._finish("fit", status)
 
     def validate(
         self,
@@ -325,11 +336,13 @@ class Trainer:
         found = self._checkpoint_of(path)
         if found is not None:
             module.load_state_dict(found["state_dict"])
+        status = "failed"
         try:
             with self.interrupts:
                 values = evaluate(self, kind)
+            status = "interrupted" if self.interrupted else "success"
         finally:
-            self._finish(kind, "success")
+            self._finish(kind, status)
         if verbose:
             for entry in values:
                 self.bar.line(kind, entry)
@@ -409,19 +422,21 @@ class Trainer:
 
     def note(
         self, name: str, value: Any, bar: bool, logger: bool | None, on_step: bool | None, on_epoch: bool | None,
-        how: str, size: int | None,
+        how: str, size: int | None, add_loader: bool = True,
     ) -> None:  # fmt: skip
         """See `LightningModule.log`."""
         results = self.results
+        if add_loader and results.loader is not None:
+            name = f"{name}/dataloader_idx_{results.loader}"
         on_step = results.training and on_epoch is not True if on_step is None else on_step
         on_epoch = not results.training if on_epoch is None else on_epoch
         if not results.training or self.at_epoch_end:
             on_step, on_epoch = False, True
-        results.add(name, value, on_step, on_epoch, size or _size(self._batch), how, bar, logger is not False)
-        if bar:
+        kept = results.add(name, value, on_step, on_epoch, size or _size(self._batch), how, bar, logger is not False)
+        if bar and name not in self._on_bar:
             self._on_bar |= {name, f"{name}_epoch"}
         if results.training and not on_epoch:
-            self.callback_metrics[name] = value.detach() if isinstance(value, Tensor) else value
+            self.callback_metrics[name] = kept
 
     def note_batch(self, batch: Any) -> None:
         """The batch that a value is of: its size is the value's weight."""
@@ -437,27 +452,50 @@ class Trainer:
             for tracker in self.loggers:
                 self._guarded(tracker, "log_metrics", values, step=self.global_step)
 
-    def _guarded(self, tracker: Any, method: str, *arguments: Any, **options: Any) -> None:
+    def _guarded(self, tracker: Any, method: str, *arguments: Any, **options: Any) -> Any:
         if id(tracker) in self._troubled:
-            return
+            return None
         try:
-            getattr(tracker, method)(*arguments, **options)
+            return getattr(tracker, method)(*arguments, **options)
         except Exception as error:
             self._troubled.add(id(tracker))
             warnings.warn(
                 f"{type(tracker).__name__} failed, training goes on without it: {type(error).__name__}: {error}",
                 stacklevel=2,
             )
+            return None
+
+    def _named_trackers(self) -> dict[str, Any]:
+        """The trackers that have a state, by their class and their place among those of that class."""
+        found: dict[str, Any] = {}
+        for tracker in self.loggers:
+            if hasattr(tracker, "state_dict") and hasattr(tracker, "load_state_dict"):
+                kind = type(tracker).__name__
+                found[f"{kind}-{sum(name.startswith(kind + '-') for name in found)}"] = tracker
+        return found
+
+    def tracker_states(self) -> dict[str, Any]:
+        """Where the trackers are, for a checkpoint."""
+        states: dict[str, Any] = {}
+        for name, tracker in self._named_trackers().items():
+            states[name] = self._guarded(tracker, "state_dict")
+        return states
+
+    def load_tracker_states(self, states: dict[str, Any]) -> None:
+        """Put the trackers where they were."""
+        for name, tracker in self._named_trackers().items():
+            if states.get(name):
+                self._guarded(tracker, "load_state_dict", states[name])
 
     def autocast(self) -> AbstractContextManager[Any]:
         """Where steps compute in half precision."""
-        if not self.precision.endswith("mixed") and self.precision not in ("bf16", "16"):
-            return nullcontext()
+        if not self._is_mixed:
+            return NOTHING
         return polyad.autocast(self.device.type, dtype=PRECISIONS[self.precision])
 
     def validate_now(self) -> None:
         """Validate, in the middle of training or at an epoch's end."""
-        evaluate(self, "validation")
+        evaluate(self, "validation", whole=True)
         self.validated = True
 
     def validates_this_epoch(self) -> bool:
@@ -512,6 +550,7 @@ class Trainer:
             )
         self.lightning_module = module
         module.trainer = self
+        self.hooks.begin()
         dtype = PRECISIONS[self.precision] if self.precision.endswith("true") or self.precision == "64" else None
         module.to(self.device, dtype) if dtype is not None else module.to(self.device)
         self.datamodule = data if isinstance(data, LightningDataModule) else datamodule
@@ -544,13 +583,19 @@ class Trainer:
         is_several = isinstance(found, list | tuple) and found and all(hasattr(one, "dataset") for one in found)
         return list(found) if is_several else [found]
 
-    def _overfit(self) -> None:
+    def _overfit(self, random: dict[str, Any] | None) -> None:
+        """Have the first batches as data; those of a run that goes on, with the generators as they were then."""
+        before = random_state(self.loaders)
+        self.overfit_random = before if random is None else random
+        set_random_state(self.overfit_random, self.loaders)
         count = self.limited(self.train_dataloader, self.overfit_batches) or 1
         batches: list[Any] = []
         for batch in self.train_dataloader:
             batches.append(batch)
             if len(batches) == count:
                 break
+        if random is not None:
+            set_random_state(before, self.loaders)
         self.train_dataloader = batches
         self.val_dataloaders = [batches] if self.val_dataloaders else []
 
@@ -596,7 +641,8 @@ def _size(batch: Any) -> int:
             batch = batch[0]
         else:
             return 1
-    return int(batch.shape[0]) if batch.dim() else 1
+    shape = batch.shape
+    return shape[0] if shape else 1
 
 
 def _device(accelerator: str) -> Any:

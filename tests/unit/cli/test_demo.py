@@ -65,7 +65,7 @@ def test_the_curve_is_drawn_where_matplotlib_is(finished):
 
 def test_without_matplotlib_it_says_so(finished, tmp_path, monkeypatch, capsys):
     output, _ = finished
-    monkeypatch.setattr("polyad.demo.run.can_draw", lambda: False)
+    monkeypatch.setattr("polyad.trackers.can_draw", lambda: False)
     assert demo("--resume", output / "checkpoint.polyad", "--epochs", 2, "--output", tmp_path) == 0
     shown = capsys.readouterr().out
     assert "matplotlib is not installed (pip install 'polyad[plot]')" in shown

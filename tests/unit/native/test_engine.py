@@ -51,6 +51,10 @@ WORK = {
         lambda q, k, v: functional.scaled_dot_product_attention(q, k, v, is_causal=True),
         (2, 3, 130, 24), (2, 3, 130, 24), (2, 3, 130, 40),
     ),
+    "attention of few": (
+        lambda q, k, v: functional.scaled_dot_product_attention(q, k, v, enable_gqa=True),
+        (2, 12, 3, 40), (2, 4, 600, 40), (2, 4, 600, 24),
+    ),
     "softmax": (lambda x: x.softmax(-1), (300, 1000)),
     "layer norm": (lambda x, w: functional.layer_norm(x, (400,), w), (500, 400), (400,)),
     "gelu": (functional.gelu, (500, 400)),
@@ -104,6 +108,24 @@ def test_products_are_right_for_any_layout(dtype) -> None:
         wide = np.longdouble
         bound = (np.abs(a).astype(wide) @ np.abs(b).astype(wide)) * np.finfo(dtype).eps * (inner + 1)
         assert (np.abs(found - a.astype(wide) @ b.astype(wide)) <= bound).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("rows", [1, 3, 4, 5])
+def test_few_queries_attend_as_many_do(dtype, rows) -> None:
+    """To a part of a cache, several heads of queries to a head of keys, with a mask that leaves a row nothing."""
+    random = np.random.default_rng(rows)
+    query = random.standard_normal((2, 6, rows, 19)).astype(dtype)
+    key, value = (random.standard_normal((2, 3, 80, 19)).astype(dtype)[:, :, 5:66] for _ in range(2))
+    mask = random.random((rows, 61)) < 0.7
+    mask[-1] = False
+    weights = np.exp(query.reshape(2, 3, 2, rows, 19) @ key.swapaxes(-1, -2)[:, :, None] / math.sqrt(19)) * mask
+    weights /= np.maximum(weights.sum(-1, keepdims=True), 1e-9)
+    wanted = (weights @ value[:, :, None]).reshape(query.shape)
+    q, k, v, m = map(polyad.from_numpy, (query, key, value, mask))
+    found = functional.scaled_dot_product_attention(q, k, v, m, enable_gqa=True).numpy()
+    np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
+    assert not found[:, :, -1].any()
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

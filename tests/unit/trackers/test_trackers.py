@@ -2,14 +2,19 @@
 
 import io
 import json
+import socket
+import sys
 import warnings
 
 import pytest
 from rich.console import Console
 
+import polyad as torch
+from polyad import trackers
 from polyad.errors import ArgumentError
 from polyad.trackers import CSVTracker, TerminalTracker, Tracker, available, learning_curve, open_tracker, read_csv
 from polyad.trackers.terminal import drawn
+from polyad.trainer import Trainer
 
 
 def test_values_are_read_back_from_the_file(tmp_path):
@@ -70,13 +75,120 @@ def test_a_picture_is_written_where_matplotlib_is(tmp_path):
     assert (tmp_path / "c.png").read_bytes()[:4] == b"\x89PNG"
 
 
+def test_a_picture_may_have_panels_and_another_axis(tmp_path):
+    pytest.importorskip("matplotlib")
+    rows = [{"epoch": n, "loss": 1.0 / n, "train": 0.5, "extra": 1.0} for n in (1, 2, 3)]
+    text = learning_curve(rows, tmp_path / "c.png", x="epoch", panels={"loss": ["loss"], "share": ["train", "none"]})
+    assert [line.split()[0] for line in text.splitlines()] == ["loss", "train"]
+    first = (tmp_path / "c.png").read_bytes()
+    learning_curve(rows, tmp_path / "c.png", names=["loss"])
+    assert (tmp_path / "c.png").read_bytes() != first
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(OSError, match="learning_curve"):
+        learning_curve(rows, tmp_path / "none" / "c.png")
+
+
 def test_a_tracker_that_cannot_be_made_is_told_of_and_keeps_nothing(tmp_path):
     with pytest.warns(UserWarning, match="the tracker 'csv' cannot be used.*TypeError"):
         tracker = open_tracker("csv", no_such_option=True)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         tracker.log_metrics({"loss": 1.0}, step=1)
-    assert type(tracker) is Tracker
+        tracker.log_image("a", None)
+    assert not tracker.__dict__
+
+
+@pytest.mark.parametrize("name", ["mlflow", "tensorboard", "trackio", "wandb"])
+def test_a_tool_that_is_not_installed_is_told_of_with_its_extra(name, monkeypatch):
+    module = {"tensorboard": "tensorboardX"}.get(name, name)
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(ImportError, match=f"not installed(.|\n)*pip install 'polyad\\[{name}\\]'"):
+        getattr(trackers, {"mlflow": "MLflow", "tensorboard": "TensorBoard"}.get(name, name.title()) + "Tracker")("x")
+    with pytest.warns(UserWarning, match=f"the tracker '{name}' cannot be used"):
+        tracker = open_tracker(name, "x")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tracker.log_metrics({"loss": 1.0}, step=1)
+        tracker.log_graph(None)
+
+
+def test_what_has_no_place_is_told_of_once():
+    tracker = TerminalTracker(Console(file=io.StringIO()))
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        for _ in range(2):
+            tracker.log_image("a", [[0.0]])
+            tracker.log_artifact("file")
+    assert [str(one.message) for one in told] == [
+        "TerminalTracker has no place for images: they are not kept",
+        "TerminalTracker has no place for artifacts: they are not kept",
+    ]
+
+
+def test_a_tracker_that_fails_is_told_of_once_whoever_calls_it(tmp_path):
+    (tmp_path / "file").write_text("")
+    tracker = CSVTracker(tmp_path / "file")
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        for step in range(3):
+            tracker.log_metrics({"loss": 1.0}, step=step)
+            tracker.log_text("a", "b")
+    assert len(told) == 1
+    assert "CSVTracker failed, the run goes on without it: FileExistsError" in str(told[0].message)
+
+
+def test_a_server_that_is_away_ends_no_run():
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        address = found.getsockname()
+
+    class Posted(Tracker):
+        def log_metrics(self, metrics, step=None):
+            socket.create_connection(address, timeout=5).close()
+
+    layer, batch = torch.nn.Linear(1, 1), (torch.ones(2, 1), torch.ones(2, 1))
+    trainer = Trainer(
+        layer, torch.optim.SGD(layer.parameters(), lr=0.1), torch.nn.MSELoss(), logger=Posted(), log_every_n_steps=1,
+        max_epochs=3, enable_checkpointing=False, enable_progress_bar=False,
+    )  # fmt: skip
+    with pytest.warns(UserWarning, match="Posted failed.*ConnectionRefused") as told:
+        trainer.fit([batch, batch])
+    assert (trainer.global_step, len(told)) == (6, 1)
+
+
+def test_a_model_is_listed_as_text_by_default(tmp_path):
+    model = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.BatchNorm1d(3), torch.nn.Dropout())
+    tracker, before = CSVTracker(tmp_path), torch.get_rng_state()
+    tracker.log_graph(model)
+    tracker.log_graph(model, torch.ones(1, 2))
+    modules, ops = map(json.loads, (tmp_path / "text.jsonl").read_text().splitlines())
+    assert "Linear(in_features=2, out_features=3" in modules["text"]
+    assert "batch_norm" in ops["text"]
+    assert model.training
+    assert model[1].num_batches_tracked.item() == 0
+    assert bool((torch.get_rng_state() == before).all())
+
+
+def test_a_run_that_goes_on_begins_with_the_rows_of_its_checkpoint(tmp_path):
+    CSVTracker(tmp_path).log_metrics({"loss": 9.0}, step=1)  # an older run
+    first = CSVTracker(tmp_path)
+    assert first.state_dict() == {"rows": 1, "texts": 0}
+    first.log_metrics({"loss": 3.0}, step=1)
+    first.log_text("a", "b", step=1)
+    state = first.state_dict()
+    first.log_metrics({"loss": 2.0}, step=1)
+    first.log_metrics({"other": 1.0}, step=2)
+    first.log_text("a", "c", step=2)
+    with open(first.path, "a") as stream:
+        stream.write("3,")
+    second = CSVTracker(tmp_path)
+    second.load_state_dict(state)
+    second.log_metrics({"loss": 1.0}, step=2)
+    assert read_csv(second.path) == [{"step": step, "loss": loss} for step, loss in ((1, 9.0), (1, 3.0), (2, 1.0))]
+    assert len((tmp_path / "text.jsonl").read_text().splitlines()) == 1
+    second.load_state_dict({"rows": 50, "texts": 50})
+    second.log_metrics({"loss": 0.5}, step=3)
+    assert len(read_csv(second.path)) == 4
 
 
 def test_an_unknown_name_is_refused():

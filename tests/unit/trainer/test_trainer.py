@@ -264,6 +264,16 @@ def test_lint_watches_the_first_steps():
         quiet(max_epochs=1, lint=False).fit(Twice(), data())
 
 
+def test_lint_watches_until_it_may_say_never():
+    class Idle(Line):
+        def __init__(self):
+            super().__init__()
+            self.idle = torch.nn.Linear(2, 1)
+
+    with pytest.warns(polyad.linting.LintWarning, match="PL007"):
+        quiet(max_epochs=5).fit(Idle(), data())
+
+
 # ------------------------------------------------------------------------------------------------ stopped and resumed
 
 
@@ -304,6 +314,30 @@ def test_ctrl_c_saves_and_the_run_goes_on_exactly(tmp_path, after, whole, keyboa
     assert trainer.interrupted
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     assert training.digest(*training.run(tmp_path / "stopped", "cpu")) == whole
+
+
+@pytest.mark.parametrize(
+    ("hook", "after"),
+    [
+        ("on_sanity_check_start", 1),
+        ("on_validation_batch_start", 12),  # in the middle of the validation whose value the schedule takes
+        ("on_train_epoch_end", 1),
+        ("on_save_checkpoint", 11),
+    ],
+)
+def test_ctrl_c_may_come_at_any_moment(tmp_path, hook, after, whole, keyboard, monkeypatch):
+    calls = 0
+
+    def pressed(self, *arguments):
+        nonlocal calls
+        calls += 1
+        if calls == after:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(training.Model, hook, pressed, raising=False)
+    _, trainer = training.run(tmp_path, "cpu")
+    assert trainer.interrupted
+    assert training.digest(*training.run(tmp_path, "cpu")) == whole
 
 
 def test_a_second_ctrl_c_ends_it_at_once(keyboard):
@@ -435,6 +469,11 @@ def test_checkpoints_of_others_are_refused(tmp_path):
     path = tmp_path / "later.polyad"
     polyad.save({**trainer.checkpoint(), "polyad_trainer": 99}, path)
     with pytest.raises(SerializationError, match="a checkpoint of version 99"):
+        quiet(max_epochs=2).fit(Line(), data(), ckpt_path=path)
+    with open(saver.last_model_path, "rb") as stream:
+        half = stream.read()
+    path.write_bytes(half[: len(half) // 2])
+    with pytest.raises(SerializationError, match=r"later\.polyad"):
         quiet(max_epochs=2).fit(Line(), data(), ckpt_path=path)
     polyad.save({"weights": X}, path)
     with pytest.raises(SerializationError, match=r"is not a checkpoint of polyad\.trainer"):

@@ -115,6 +115,17 @@ def test_between_numbers_arrays_and_pictures():
     assert (grey.mode, F.to_tensor(grey).shape) == ("L", (1, 23, 31))
 
 
+def test_pixels_that_only_move_are_not_computed_with():
+    array = pixels()
+    picture, tensor = both(array)
+    for size in ((7, 9), (40, 50)):
+        found = F.resize(tensor, size, InterpolationMode.NEAREST_EXACT)
+        expected = F.pil_to_tensor(F.resize(picture, size, InterpolationMode.NEAREST))
+        assert polyad.equal(found, expected)
+        floating = F.resize(tensor.float(), size, InterpolationMode.NEAREST)
+        assert polyad.equal(F.resize(tensor, size, InterpolationMode.NEAREST).float(), floating)
+
+
 def test_batches_are_the_same_as_samples():
     tensor = both()[1]
     batch = polyad.stack([tensor, tensor.flip(-1)])

@@ -34,6 +34,24 @@ def _specialize_linear(types: Signature) -> Any:
     return None if type_.dtype is bool_ else linear
 
 
+def linear_weight_grad(grad: Any, a: Any) -> Any:
+    return gemm(grad.reshape(-1, grad.shape[-1]), a.reshape(-1, a.shape[-1]), True, False)
+
+
+def _specialize_weight_grad(types: Signature) -> Any:
+    type_ = types[0]
+    assert isinstance(type_, TensorType)
+    if type_.dtype in (float16, bfloat16):
+
+        def in_float32(grad: Any, a: Any) -> Any:
+            wide = linear_weight_grad(grad.astype(np.float32), a.astype(np.float32))
+            return thread.run(wide.astype, grad.dtype)
+
+        return in_float32
+    return None if type_.dtype is bool_ else linear_weight_grad
+
+
 KERNELS = {
     "linear": Kernel(linear, specialize=_specialize_linear),
+    "linear_weight_grad": Kernel(linear_weight_grad, specialize=_specialize_weight_grad),
 }

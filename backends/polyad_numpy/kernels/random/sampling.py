@@ -86,7 +86,10 @@ def _next_words(seed: int, block: int, blocks: int) -> Any:
         goes_on, scratch.expected = scratch.expected == (seed, block), (seed, block + blocks)
         if not goes_on:
             return words(seed, block, blocks)
-        scratch.ahead, scratch.ahead_from, at = words(seed, block, _STRETCH), (seed, block), 0
+        # Eight times as much as the last time: a loader's sample, whose seed is its own, draws few numbers.
+        used = len(scratch.ahead) if scratch.ahead_from[0] == seed and 0 <= at <= len(scratch.ahead) else 0
+        size = min(max(8 * used, 8 * blocks, 32), _STRETCH)
+        scratch.ahead, scratch.ahead_from, at = words(seed, block, size), (seed, block), 0
     scratch.expected = (seed, block + blocks)
     return scratch.ahead[at : at + blocks].copy()
 

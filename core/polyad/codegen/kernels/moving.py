@@ -64,7 +64,7 @@ def moving_ops(runtime_of: RuntimeOf) -> dict[str, Kernel]:
             backend, shape = runtime.backend, list(arrays[0].shape)
             shape[dim] = sum(array.shape[dim] for array in arrays)
             out = backend.empty(tuple(shape), dtype, runtime.device)
-            steps, root, begin = contiguous_strides(shape), backend.root(out), 0
+            steps, root, begin = contiguous_strides(tuple(shape)), backend.root(out), 0
             for array in arrays:
                 if 0 not in array.shape:
                     backend.copy(backend.as_strided(root, dtype, array.shape, steps, begin * steps[dim]), array)

@@ -23,6 +23,7 @@ from ..creation.factories import ones, zeros
 from ..pointwise.where import _where
 from ..products.matmul import matmul
 from ..shaping.joining import cat
+from ..shaping.reshape import _reshape
 from .activation.softmax import softmax
 from .dropout import dropout
 from .linear import linear
@@ -234,7 +235,10 @@ def scaled_dot_product_attention(
         result = matmul(dropout(weights, dropout_p), _wide(value)).to(query.dtype).contiguous()
     else:
         result = _attention(query, key, value, attn_mask, bool(is_causal), factor)[0]
-    return result.flatten(-4, -3) if grouped else result
+    if grouped:
+        *batch, of_keys, group, steps, features = result._array.shape
+        return _reshape(result, (*batch, of_keys * group, steps, features))
+    return result
 
 
 def _check_mask(op: str, query: Tensor, key: Tensor, mask: Tensor, operands: dict[str, Any]) -> None:
@@ -281,7 +285,9 @@ def _in_groups(
     if mask is not None and mask.ndim > 2:
         many = mask._array.shape[-3]
         mask = mask.unflatten(-3, (of_keys, group)) if many == heads and many > 1 else mask.unsqueeze(-3)
-    return query.unflatten(-3, (of_keys, group)), key.unsqueeze(-3), value.unsqueeze(-3), mask
+    shape = query._array.shape
+    query = _reshape(query, (*shape[:-3], of_keys, group, *shape[-2:]))
+    return query, key.unsqueeze(-3), value.unsqueeze(-3), mask
 
 
 # ------------------------------------------------------------------------------------------------ several heads
@@ -489,6 +495,12 @@ def multi_head_attention_forward(
     if not training:
         dropout_p = 0.0
 
+    if q._type.dtype.category < FLOATING:
+        raise UnsupportedDType(
+            f"multi_head_attention_forward: query is {q._type.dtype.name}, not floating point",
+            operands={"query": query},
+            fix="convert it: query.float()",
+        )
     if need_weights:
         scores = matmul(q * math.sqrt(1 / width), k.transpose(1, 2))
         shares = softmax(scores if added is None else scores + added, -1)

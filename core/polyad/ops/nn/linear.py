@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from ...dispatch.forward import affine
+import math
+from typing import TYPE_CHECKING
+
+from ...dispatch.forward import affine, multilinear
 from ...dispatch.op import alias, composite, function, gradient
 from ...dispatch.promotion import promoted
-from ...dispatch.structure import contraction
+from ...dispatch.structure import Contraction, contraction
 from ...errors import ShapeError
 from ...tensor import Tensor, check_tensor
 from ..pointwise.arithmetic import conjugate
 from ..products.matmul import _gemm, _matmul
 from ..products.mm import check_same_dtype
+
+if TYPE_CHECKING:
+    from ...layout import Shape
 
 
 @composite(dtype=promoted, structure=contraction, grad_name="AddmmBackward0", method=False)
@@ -20,16 +26,28 @@ def _linear(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     return product if bias is None else product + bias
 
 
-def _linear_grad_weight(g: Tensor, input: Tensor) -> Tensor:
-    if len(g._array.shape) > 2:
-        g, input = g.reshape(-1, g.shape[-1]), input.reshape(-1, input.shape[-1])
-    return _gemm(g, conjugate(input), True, False)
+def _weight_grad_products(result: Shape, grad: Shape, input: Shape) -> int:
+    return math.prod(grad) * input[-1]
+
+
+@composite(dtype=promoted, structure=Contraction(products=_weight_grad_products), method=False)
+def _linear_weight_grad(grad: Tensor, input: Tensor) -> Tensor:
+    """grad.T @ input, where all dimensions but the last are rows."""
+    if len(grad._array.shape) > 2:
+        grad, input = grad.reshape(-1, grad.shape[-1]), input.reshape(-1, input.shape[-1])
+    return _gemm(grad, input, True, False)
 
 
 gradient(
+    _linear_weight_grad,
+    grad=lambda g, input: _gemm(conjugate(input), g, False, True),
+    input=lambda g, grad: _gemm(conjugate(grad), g, False, False),
+)
+multilinear(_linear_weight_grad, "grad", "input")
+gradient(
     _linear,
     input=lambda g, weight: _gemm(g, conjugate(weight), False, False),
-    weight=_linear_grad_weight,
+    weight=lambda g, input: _linear_weight_grad(g, conjugate(input)),
     bias=lambda g: g,
 )
 affine(_linear, "input", "weight", "bias")
@@ -47,11 +65,12 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """
     check_tensor(input, "linear", "input")
     check_tensor(weight, "linear", "weight")
+    shape, of_weight = input._array.shape, weight._array.shape
     if (
-        input.ndim == 0
-        or weight.ndim not in (1, 2)
-        or input.shape[-1] != weight.shape[-1]
-        or (bias is not None and bias.ndim and bias.shape[-1] not in (1, weight.shape[0]))
+        not shape
+        or len(of_weight) not in (1, 2)
+        or shape[-1] != of_weight[-1]
+        or (bias is not None and bias.ndim and bias.shape[-1] not in (1, of_weight[0]))
     ):
         operands = {"input": input, "weight": weight, "bias": bias}
         inner = f": {input.shape[-1]} != {weight.shape[-1]}" if input.ndim and weight.ndim else ""
@@ -61,7 +80,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
             fix=f"make the last dimension of input {weight.shape[-1] if weight.ndim else '...'}, or use "
             f"Linear({input.shape[-1] if input.ndim else '...'}, {weight.shape[0] if weight.ndim else '...'})",
         )
-    if weight.ndim == 1 or input.ndim == 1:
+    if len(of_weight) == 1 or len(shape) == 1:
         product = _matmul(input, weight.t() if weight.ndim == 2 else weight)
         return product if bias is None else product + bias
     return _linear(input, weight, bias)

@@ -170,7 +170,10 @@ class CIFAR10(Pictures):
 
     def _names(self, folder: Path) -> list[str]:
         if (folder / self.meta[0]).is_file():
-            return [str(name) for name in self._unpickled(folder / self.meta[0])[self.meta[1]]]
+            names = self._unpickled(folder / self.meta[0]).get(self.meta[1])
+            if not isinstance(names, list):
+                raise self._wrong(folder / self.meta[0], f"holds no list {self.meta[1]!r}")
+            return [str(name) for name in names]
         if (folder / self.names_file).is_file():
             return [line for line in (folder / self.names_file).read_text().splitlines() if line]
         return [str(number) for number in range(self.count)]

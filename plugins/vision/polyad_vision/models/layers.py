@@ -146,13 +146,19 @@ def batch_norm(eps: float, momentum: float) -> Any:
     return partial(nn.BatchNorm2d, eps=eps, momentum=momentum)
 
 
+def zero_bias(module: nn.Conv2d | nn.Linear | nn.BatchNorm2d | nn.GroupNorm) -> None:
+    """Let the bias begin with zero, where there is one."""
+    if module.bias is not None:
+        nn.init.zeros_(module.bias)
+
+
 def initialize_convolutions(model: nn.Module) -> None:
     """He's normal initialisation by what goes out; normalisations begin as identities, biases with zero."""
     for module in model.modules():
         if isinstance(module, nn.Conv2d):
             nn.init.kaiming_normal_(module.weight, mode="fan_out")
-            if module.bias is not None:
-                nn.init.zeros_(module.bias)
+            zero_bias(module)
         elif isinstance(module, nn.BatchNorm2d | nn.GroupNorm):
-            nn.init.ones_(module.weight)
-            nn.init.zeros_(module.bias)
+            if module.weight is not None:
+                nn.init.ones_(module.weight)
+            zero_bias(module)

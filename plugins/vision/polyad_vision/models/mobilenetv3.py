@@ -10,7 +10,14 @@ from typing import Any
 from polyad import Tensor, nn
 from polyad.errors import ArgumentError
 
-from .layers import Conv2dNormActivation, SqueezeExcitation, batch_norm, initialize_convolutions, make_divisible
+from .layers import (
+    Conv2dNormActivation,
+    SqueezeExcitation,
+    batch_norm,
+    initialize_convolutions,
+    make_divisible,
+    zero_bias,
+)  # fmt: skip
 from .weights import Weights, with_weights
 
 __all__ = ["InvertedResidual", "InvertedResidualConfig", "MobileNetV3", "mobilenet_v3_large", "mobilenet_v3_small"]
@@ -114,7 +121,7 @@ class MobileNetV3(nn.Module):
         for module in self.classifier:
             if isinstance(module, nn.Linear):
                 nn.init.normal_(module.weight, 0, 0.01)
-                nn.init.zeros_(module.bias)
+                zero_bias(module)
 
     def forward(self, x: Tensor) -> Tensor:
         return self.classifier(self.avgpool(self.features(x)).flatten(1))

@@ -6,6 +6,7 @@ from typing import Any
 
 from polyad import Tensor, nn
 
+from .layers import zero_bias
 from .weights import Weights, with_weights
 
 __all__ = ["VGG", "vgg11", "vgg11_bn", "vgg13", "vgg13_bn", "vgg16", "vgg16_bn", "vgg19", "vgg19_bn"]
@@ -61,10 +62,10 @@ class VGG(nn.Module):
         for module in self.modules():
             if isinstance(module, nn.Conv2d):
                 nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
-                nn.init.zeros_(module.bias)
+                zero_bias(module)
             elif isinstance(module, nn.Linear):
                 nn.init.normal_(module.weight, 0, 0.01)
-                nn.init.zeros_(module.bias)
+                zero_bias(module)
 
     def forward(self, x: Tensor) -> Tensor:
         return self.classifier(self.avgpool(self.features(x)).flatten(1))

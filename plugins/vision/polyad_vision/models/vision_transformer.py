@@ -12,6 +12,7 @@ import polyad
 from polyad import Tensor, nn
 from polyad.errors import ArgumentError, ShapeError
 
+from .layers import zero_bias
 from .weights import Weights, with_weights
 
 __all__ = ["EncoderBlock", "VisionTransformer", "vit_b_16", "vit_b_32", "vit_h_14", "vit_l_16", "vit_l_32"]
@@ -125,7 +126,7 @@ class VisionTransformer(nn.Module):
         layers["head"] = nn.Linear(representation_size or hidden_dim, num_classes)
         self.heads = nn.Sequential(layers)
         nn.init.trunc_normal_(self.conv_proj.weight, std=math.sqrt(1 / (3 * patch_size**2)))
-        nn.init.zeros_(self.conv_proj.bias)
+        zero_bias(self.conv_proj)
         if representation_size is not None:
             nn.init.trunc_normal_(layers["pre_logits"].weight, std=math.sqrt(1 / hidden_dim))
             nn.init.zeros_(layers["pre_logits"].bias)

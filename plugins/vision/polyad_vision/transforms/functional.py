@@ -67,12 +67,14 @@ def pil_to_tensor(pic: Any) -> Tensor:
 
 def _from_pixels(pixels: Any) -> Tensor:
     pixels = pixels[None] if pixels.ndim == 2 else pixels.transpose(2, 0, 1)
-    return polyad.from_numpy(np.array(pixels, order="C"))
+    # A dtype of 16 bits without sign there is not; int16, which torchvision takes, has no place for the upper half.
+    dtype = np.int32 if pixels.dtype == np.uint16 else None
+    return polyad.from_numpy(np.array(pixels, dtype, order="C"))
 
 
 def to_tensor(pic: Any) -> Tensor:
     """A picture of Pillow's, or an array (height, width) or (height, width, channels), as a tensor (channels, height,
-    width). Bytes become float32 from 0 to 1; other numbers stay as they are.
+    width). Bytes become float32 from 0 to 1; other numbers stay as they are, 16 bits without sign as int32.
 
     Raises:
         TypeError: anything else; ValueError: an array of another rank.

@@ -56,7 +56,9 @@ def resize(img: Tensor, size: Sequence[int], mode: InterpolationMode, antialias:
             f"resize: tensors are not interpolated by {mode}", fix="use NEAREST, NEAREST_EXACT, BILINEAR or BICUBIC"
         )
     options: dict[str, Any] = {"align_corners": False, "antialias": antialias} if smooth else {}
-    return stored(F.interpolate(computing(img), size=list(size), mode=mode.value, **options), img)
+    # Nothing is computed with pixels that only move.
+    x = computing(img) if smooth or img.dtype != polyad.uint8 else batched(img)
+    return stored(F.interpolate(x, size=list(size), mode=mode.value, **options), img)
 
 
 def pad(img: Tensor, padding: Sequence[int], fill: Any, mode: str) -> Tensor:

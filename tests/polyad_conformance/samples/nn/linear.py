@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from polyad.dtypes import complex128, float32, float64
@@ -29,6 +31,23 @@ def linear(name, input, weight, bias):
     )
 
 
+def weight_grad(name, grad, input):
+    def reference(g, x):
+        return g.reshape(-1, g.shape[-1]).T @ x.reshape(-1, x.shape[-1])
+
+    return Sample(
+        op="_linear_weight_grad",
+        name=name,
+        inputs=lambda make: (make(grad), make(input)),
+        reference=reference,
+        magnitude=lambda g, x: reference(np.abs(g), np.abs(x)),
+        dtypes=FLOATS,
+        gradient=True,
+        steps=3,
+        length=math.prod(grad[:-1]) + 1,
+    )
+
+
 DIFFERENTIABLE = (float64, complex128)
 
 
@@ -43,6 +62,9 @@ SAMPLES = [
     linear("batches", (2, 3, 4), (5, 4), (5,)),
     linear("one vector", (4,), (3, 4), (3,)),
     linear("no rows", (0, 4), (3, 4), (3,)),
+    weight_grad("rows", (3, 2), (3, 4)),
+    weight_grad("batches", (2, 3, 4), (2, 3, 5)),
+    weight_grad("no rows", (0, 2), (0, 4)),
     *[
         Sample(
             op="nn.functional.bilinear",
