@@ -326,16 +326,15 @@ static int NAME(run_product)(NAME(Product) *p, long inner)
     p->high = p->a_panels;
     p->broad = least(8, p->b_panels);
     /* A column is packed once more for each part of the rows, which is little where it is multiplied by many of them. */
-    while (up(p->a_panels, p->high) * up(p->b_panels, p->broad) < PARTS && (p->broad > 1 || p->high > 2 * 192 / ROWS)) {
-        if (p->broad > 1 && p->high <= 4 * 192 / ROWS) p->broad = up(p->broad, 2);
-        else if (p->high > 2 * 192 / ROWS) p->high = up(p->high, 2);
+    const long parts = work > 1e6 && polyad_threads() > 1 ? 3 * polyad_threads() : 1;
+    enum { BLOCK = 192 / ROWS };
+    while (up(p->a_panels, p->high) * up(p->b_panels, p->broad) < parts && (p->broad > 1 || p->high > 2 * BLOCK)) {
+        if (p->broad == 1 || p->high > 4 * BLOCK) p->high = up(p->high, 2);
         else p->broad = up(p->broad, 2);
     }
     const long deepest = p->a_column == 1 ? DEPTH : DEPTH / 2; /* a column of a is a line of the cache to itself */
     p->depth = up(inner, up(inner, deepest));
-    const long parts = up(p->a_panels, p->high) * up(p->b_panels, p->broad);
-    if (work > 1e6) polyad_parallel(NAME(multiply), p, parts);
-    else for (long part = 0; part < parts; ++part) NAME(multiply)(p, part, parts);
+    polyad_parallel(NAME(multiply), p, up(p->a_panels, p->high) * up(p->b_panels, p->broad));
     return !p->failed;
 }
 

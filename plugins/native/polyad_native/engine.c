@@ -162,10 +162,17 @@ void polyad_parallel(Task task, void *context, long parts)
     pthread_mutex_unlock(&pool.owner);
 }
 
-/* parallel() */
-static Object *parallel(Object *self, Object *const *args, intptr_t count)
+/* How many threads a job that starts here has. */
+long polyad_threads(void) { return inside ? 1 : pool.wanted; }
+
+/* addresses(): of polyad_parallel and polyad_threads */
+static Object *addresses(Object *self, Object *const *args, intptr_t count)
 {
-    return PyLong_FromLongLong((long long)(intptr_t)polyad_parallel);
+    Object *pair = PyTuple_New(2);
+    if (!pair) return NULL;
+    PyTuple_SetItem(pair, 0, PyLong_FromLongLong((long long)(intptr_t)polyad_parallel));
+    PyTuple_SetItem(pair, 1, PyLong_FromLongLong((long long)(intptr_t)polyad_threads));
+    return pair;
 }
 
 static Object *set_threads(Object *self, Object *const *args, intptr_t count)
@@ -285,9 +292,9 @@ static Object *layout(Object *self, Object *const *args, intptr_t count)
 
 static Method methods[] = {
     {"chooser", chooser, FASTCALL, "chooser(other, native, least, places, plain)"},
+    {"addresses", addresses, FASTCALL, "addresses(): of polyad_parallel and polyad_threads"},
     {"layout", layout, FASTCALL, ""},
     {"launcher", launcher, FASTCALL, "launcher(entry, instances, geometry)"},
-    {"parallel", parallel, FASTCALL, "parallel(): the address of polyad_parallel"},
     {"set_threads", set_threads, FASTCALL, "set_threads(number)"},
     {NULL, NULL, 0, NULL},
 };
