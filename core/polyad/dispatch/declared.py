@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
+from ..layout import Layout
 from .promotion import Rule
 from .structure import StridesRule, Structure, check_structure
 
@@ -97,6 +98,7 @@ class Op:
         call: the op as a function of ``(*operands, *params)``.
         other_names: pairs of a name that is understood and the parameter that it means.
         plans: what dispatch resolved so far, by call signature.
+        layouts: of a view op, what its arithmetic gave so far (`polyad.dispatch.views`).
     """
 
     def __init__(
@@ -154,6 +156,7 @@ class Op:
         self.saves_out = self.saves_tensors = False
         self.forward: ForwardRule | None = None
         self.plans: dict[Any, Any] = {}
+        self.layouts: dict[Any, Layout] = {}
         self.call: Callable[..., Any] = definition
 
     def __repr__(self) -> str:
