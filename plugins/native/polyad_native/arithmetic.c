@@ -305,7 +305,8 @@ static int NAME(run_product)(NAME(Product) *p, long inner)
     const double work = 2.0 * (double)p->rows * (double)p->columns * (double)inner;
     if (p->b_row == 1 && p->a_column == 1 ? p->rows <= (inner < 256 ? 8 : FEW) || p->columns <= 4 : p->b_column == 1 && p->rows <= 4) {
         p->depth = inner;
-        polyad_parallel(NAME(few), p, work > 1e6 ? least(up(p->columns, 64), 16) : 1);
+        const int spread = polyad_threads() > 1 && (double)p->columns * (double)inner > 1e5; /* a matrix is read once */
+        polyad_parallel(NAME(few), p, spread ? least(up(p->columns, 16), 16) : 1);
         return 1;
     }
     if (p->b_column == 1 && work <= 1 << 14) {
