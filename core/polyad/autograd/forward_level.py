@@ -242,10 +242,11 @@ class ForwardLevel(Mode):
             for out, alias in zip(outs, node.out if isinstance(node.out, tuple) else (node.out,), strict=True):
                 self.twin(out, alias)
         if isinstance(node.calls, PackedCalls):
-            unpacked = {function: saved for _, function, saved in op.calls((*args, *outs))}
+            values = (*args, *outs)
+            picks = {formula.function: formula.pick for formula in op.formulas}
             for _, function, saved in node.calls:
-                if function in unpacked:
-                    self._know_packed(saved, unpacked[function])
+                if function in picks:
+                    self._know_packed(saved, picks[function](values))
 
     def _know_packed(self, saved: Any, values: Any) -> None:
         for packed, value in zip(saved, values, strict=True):

@@ -23,8 +23,8 @@ ShapeRule = Callable[..., Any]
 
 
 class Formula(NamedTuple):
-    """A gradient formula: for the operand at *position* (or the operands, for a slice), ``function(grad, *saved)``,
-    where *saved* is an expression for a tuple of what is taken out of ``v``, a call's values.
+    """A gradient formula: for the operand at *position* (or the operands, for a slice),
+    ``function(grad, *pick(values))``. *saved* is what *pick* computes, as an expression of ``v``, a call's values.
 
     *given* says how the operand may be given: "tensor" for a tensor, "several" for more than one, anything else for
     what may be absent.
@@ -33,6 +33,7 @@ class Formula(NamedTuple):
     position: int | slice
     given: str
     function: Callable[..., Any]
+    pick: Callable[[tuple[Any, ...]], tuple[Any, ...]]
     saved: str
 
 

@@ -278,7 +278,7 @@ def gradient(declared: Callable[..., Any], **formulas: Callable[..., Any]) -> No
         if operand not in op.operands:
             raise TypeError(f"gradient of {op.name}: {operand!r} is no operand; operands are {tuple(op.operands)}")
         given = "several" if op.operands[operand] == "list" else op.operands[operand]
-        entries.append(Formula(op.names.index(operand), given, formula, _saved(op, operand, formula)))
+        entries.append(Formula(op.names.index(operand), given, formula, *_pick(op, operand, formula)))
     _differentiate(op, *entries)
 
 
@@ -291,7 +291,7 @@ def joint_gradient(declared: Callable[..., Any], first: str, last: str, formula:
     op = op_of(declared)
     operands = list(op.operands)
     span = slice(operands.index(first), operands.index(last) + 1)
-    _differentiate(op, Formula(span, "several", formula, _saved(op, f"{first} to {last}", formula)))
+    _differentiate(op, Formula(span, "several", formula, *_pick(op, f"{first} to {last}", formula)))
 
 
 _TARGET = {
@@ -308,7 +308,7 @@ def _differentiate(op: Op, *formulas: Formula) -> None:
 
     def compiled(values: tuple[Any, ...]) -> list[Any]:
         lines, scope = "def calls(v):\n    found = []\n", dict[str, Any]()
-        for number, (position, given, function, saved) in enumerate(formulas):
+        for number, (position, given, function, _, saved) in enumerate(formulas):
             at = position if isinstance(position, int) else f"{position.start}:{position.stop}"
             target = _TARGET[given if given in _TARGET else ""].format(at=at)
             there = "any(node is not None for node in target)" if given == "several" else "target is not None"
@@ -321,8 +321,8 @@ def _differentiate(op: Op, *formulas: Formula) -> None:
     op.calls = compiled
 
 
-def _saved(op: Op, operand: str, formula: Callable[..., Any]) -> str:
-    """An expression that takes the values that *formula* names out of ``v``, a call's values."""
+def _pick(op: Op, operand: str, formula: Callable[..., Any]) -> tuple[Callable[..., tuple[Any, ...]], str]:
+    """What takes the values that *formula* names out of a call's values, and the expression that it consists of."""
     names = op.names
     result_names = op.outputs or ("out",)
     parts = []
@@ -343,7 +343,8 @@ def _saved(op: Op, operand: str, formula: Callable[..., Any]) -> str:
                 f"gradient of {op.name}: the formula for {operand} asks for {want!r}, "
                 f"which is none of {names + result_names}"
             )
-    return f"({''.join(part + ', ' for part in parts)})"
+    saved = f"({''.join(part + ', ' for part in parts)})"
+    return eval(f"lambda v: {saved}"), saved
 
 
 def primitives() -> dict[str, Op]:
