@@ -303,7 +303,7 @@ _TARGET = {
 
 
 def _differentiate(op: Op, *formulas: Formula) -> None:
-    """Give *op* its formulas, and what lays down a call's: code for these formulas, compiled when it is needed first."""
+    """Give *op* its formulas, and what lays down a call: code for these formulas, compiled when first needed."""
     op.formulas = formulas
 
     def compiled(values: tuple[Any, ...]) -> list[Any]:

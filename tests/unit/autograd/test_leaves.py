@@ -211,11 +211,3 @@ def test_gradients_of_leaves_share_no_memory() -> None:
     (a + b).backward(given)
     a.grad += 1
     assert (b.grad.tolist(), given.tolist()) == ([1.0, 1.0], [1.0, 1.0])
-
-
-def test_hooks_of_other_leaves_see_what_has_arrived() -> None:
-    first, second = (polyad.ones(2, requires_grad=True) for _ in range(2))
-    seen = []
-    first.register_post_accumulate_grad_hook(lambda leaf: seen.append((leaf.grad.tolist(), second.grad.tolist())))
-    (first * second * 2.0 + second).sum().backward()
-    assert seen == [([2.0, 2.0], [3.0, 3.0])]
