@@ -52,7 +52,7 @@ def cat() -> Kernel:
         def call(arrays: Any, dim: int) -> Any:
             first = arrays[0]
             if sum([array.size for array in arrays]) < few or not all(
-                [array.flags.c_contiguous and array.dtype == first.dtype for array in arrays]
+                array.flags.c_contiguous and array.dtype == first.dtype for array in arrays
             ):
                 return outranked(arrays, dim)
             shape = list(first.shape)
