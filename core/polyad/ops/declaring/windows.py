@@ -90,17 +90,19 @@ def arranged(result: Tensor, *batches: Tensor) -> Tensor:
     for batch in batches:
         array = batch._array
         strides = array.strides
-        if strides[1] <= strides[-1] and _has_channels_last(array.shape, strides):
+        if strides[1] <= strides[-1] and has_channels_last(array.shape, strides):
+            rank, made = len(strides), result._array
+            if made.strides[1] <= made.strides[-1] and has_channels_last(made.shape, made.strides):
+                return result
             from ..memory.copying import _copy
             from ..shaping.reshape import _permute
 
-            rank = len(strides)
             copied = _copy(_permute(result, (0, *range(2, rank), 1)))
             return _permute(copied, (0, rank - 1, *range(1, rank - 1)))
     return result
 
 
-def _has_channels_last(shape: Shape, strides: Strides) -> bool:
+def has_channels_last(shape: Shape, strides: Strides) -> bool:
     """Whether PyTorch takes these strides for channels-last ones; where both orders fit, they are row-major."""
     least = 0
     for dim in (1, *range(len(shape) - 1, 1, -1), 0):
