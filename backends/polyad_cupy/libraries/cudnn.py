@@ -83,6 +83,30 @@ class Work(ABC):
         """Put the operations into *graph*; the tensors' numbers, from 1 on, are the order of their addresses."""
 
 
+def planned(cudnn: Any, work: Work, *, every: bool = False, **where: Any) -> Any:
+    """A graph of the frontend's with a plan for *work*, or with *every* plan that may be chosen.
+
+    Args:
+        where: the handle that it is for, or, for a device that is not there, its description.
+    """
+    compute = cudnn.data_type.DOUBLE if work.dtype is float64 else cudnn.data_type.FLOAT
+    graph = cudnn.pygraph(
+        io_data_type=getattr(cudnn.data_type, TYPES[work.dtype]),
+        intermediate_data_type=compute,
+        compute_data_type=compute,
+        **where,
+    )
+    work.describe(cudnn, graph)
+    graph.validate()
+    graph.build_operation_graph()
+    graph.create_execution_plans([cudnn.heur_mode.A, cudnn.heur_mode.FALLBACK])
+    graph.deselect_numeric_notes([getattr(cudnn.numerical_note, note) for note in work.avoided])
+    graph.check_support()
+    policy = cudnn.build_plan_policy
+    graph.build_plans(policy.ALL if every else policy.HEURISTICS_CHOICE)
+    return graph
+
+
 class _Plan:
     """A graph that is ready to run, the index of its plan (None: the heuristic's), the bytes that it works in."""
 
@@ -141,27 +165,12 @@ class Engine:
             raise CudnnError(f"{type(error).__name__}: {error}") from error
 
     def _made(self, work: Work, places: Sequence[int], tried: int) -> _Plan | None:
-        cudnn = self._cudnn
-        compute = cudnn.data_type.DOUBLE if work.dtype is float64 else cudnn.data_type.FLOAT
         self._device.enter()
         try:
             with self._lock:
-                graph = cudnn.pygraph(
-                    io_data_type=getattr(cudnn.data_type, TYPES[work.dtype]),
-                    intermediate_data_type=compute,
-                    compute_data_type=compute,
-                    handle=self._handle,
-                )
-                work.describe(cudnn, graph)
-                graph.validate()
-                graph.build_operation_graph()
-                graph.create_execution_plans([cudnn.heur_mode.A, cudnn.heur_mode.FALLBACK])
-                graph.deselect_numeric_notes([getattr(cudnn.numerical_note, note) for note in work.avoided])
-                graph.check_support()
-                policy = cudnn.build_plan_policy
-                graph.build_plans(policy.ALL if tried else policy.HEURISTICS_CHOICE)
+                graph = planned(self._cudnn, work, every=bool(tried), handle=self._handle)
                 workspace = graph.get_workspace_size()
-        except cudnn.cudnnGraphNotSupportedError:
+        except self._cudnn.cudnnGraphNotSupportedError:
             return None
         except Exception as error:
             raise CudnnError(f"{type(error).__name__}: {error}") from error

@@ -323,6 +323,10 @@ class Backend(ABC):
         """
         return None
 
+    def library_version(self, name: str) -> int | None:
+        """The version of a vendor's library that kernels call, such as "cudnn"; None if there is none of that name."""
+        return None
+
     def num_threads(self) -> int:
         """How many threads of the host a kernel may use."""
         return 1

@@ -79,6 +79,18 @@ class Convolution(Work):
         result.set_data_type(kind).set_uid(3)
 
 
+def work(
+    operation: str, dtype: DType, sizes: tuple[Sizes, Sizes, Sizes], last: bool, stride: Sizes, padding: Sizes,
+    dilation: Sizes, tf32: bool,
+) -> Convolution:  # fmt: skip
+    """The convolution over one to three dimensions; cuDNN has images and volumes."""
+    if len(stride) > 1:
+        return Convolution(operation, dtype, sizes, last, stride, padding, dilation, tf32)
+    first, second, result = [(*each[:2], 1, each[2]) for each in sizes]
+    wide = (first, second, result)
+    return Convolution(operation, dtype, wide, last, (1, *stride), (0, *padding), (1, *dilation), tf32)
+
+
 def steps(sizes: Sizes, last: bool) -> Sizes:
     """Those of (N, C, spatial..) in row-major order, or with the channels innermost.
 
@@ -108,8 +120,7 @@ def transposed(
     groups: int,
 ) -> Array | None:  # fmt: skip
     """The result of ``convolution_transposed``; None if that is left to others."""
-    windows = zip(size, weight.shape[2:], stride, padding, dilation)
-    if not _wanted(input.dtype) or input.shape[2:] != tuple([_places(*each) for each in windows]):
+    if not _wanted(input.dtype):
         return None
     sizes = (input.shape[0], groups * weight.shape[1], *size)
     out = _proved("conv_dgrad", input, weight, sizes, stride, padding, dilation)
@@ -120,8 +131,7 @@ def weight_grad(
     grad: Array, input: Array, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
 ) -> Array | None:
     """The result of ``convolution_weight_grad``; None if that is left to others."""
-    windows = zip(input.shape[2:], kernel, stride, padding, dilation)
-    if not _wanted(input.dtype) or grad.shape[2:] != tuple([_places(*each) for each in windows]):
+    if not _wanted(input.dtype):
         return None
     sizes = (grad.shape[1], input.shape[1] // groups, *kernel)
     return _proved("conv_wgrad", input, grad, sizes, stride, padding, dilation)
@@ -175,15 +185,10 @@ def _run(
     last = _channels_last(first, second)
     out = Array(device.pool.take(math.prod(sizes) * dtype.itemsize), dtype, sizes, steps(sizes, last), 0)
     laid = _laid(first, last), _laid(second, last)
-    shapes, settings = (first.shape, second.shape, sizes), (stride, padding, dilation)
-    if len(stride) == 1:  # cuDNN has images and volumes
-        wide = [(*shape[:2], 1, shape[2]) for shape in shapes]
-        work = Convolution(operation, dtype, tuple(wide), last, (1, *stride), (0, *padding), (1, *dilation), tf32)
-    else:
-        work = Convolution(operation, dtype, shapes, last, *settings, tf32)
+    wanted = work(operation, dtype, (first.shape, second.shape, sizes), last, stride, padding, dilation, tf32)
     places = [x.buffer + x.offset * dtype.itemsize for x in (*laid, out)]
     tried = switches.benchmark_limit or _MOST if switches.benchmark else 0
-    return out if engine(device)(work, places, tried) else None
+    return out if engine(device)(wanted, places, tried) else None
 
 
 def _channels_last(*operands: Array) -> bool:

@@ -72,15 +72,15 @@ class tensor:
         self._dim = self._stride = self._type = self._uid = None
         self._output = False
 
-    def set_output(self, is_output):
+    def set_output(self, is_output, /):
         self._output = is_output
         return self
 
-    def set_dim(self, dim):
+    def set_dim(self, dim, /):
         self._dim = _ints(dim)
         return self
 
-    def set_stride(self, stride):
+    def set_stride(self, stride, /):
         self._stride = _ints(stride)
         return self
 
@@ -90,7 +90,7 @@ class tensor:
         self._type = data_type
         return self
 
-    def set_uid(self, uid):
+    def set_uid(self, uid, /):
         if not isinstance(uid, int) or uid < 1:
             raise TypeError(f"uid {uid!r}")
         self._uid = uid
@@ -198,12 +198,12 @@ class pygraph:
     def build_operation_graph(self):
         self._step(2)
 
-    def create_execution_plans(self, modes):
+    def create_execution_plans(self, modes, /):
         self._step(3)
         if not modes or not all(isinstance(mode, heur_mode) for mode in modes):
             raise TypeError(f"{modes!r} are no modes")
 
-    def deselect_numeric_notes(self, notes):
+    def deselect_numeric_notes(self, notes, /):
         if self._at != 3:
             raise RuntimeError("there are no plans yet, or they are built")
         if not all(isinstance(note, numerical_note) for note in notes):
