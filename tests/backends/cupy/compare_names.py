@@ -9,8 +9,8 @@ Run it where CuPy is installed and the stand-in is not. These things are looked 
   syntax;
 - every public name of the stand-in, its classes' members too, because the backend has run on nothing else; with the
   number of parameters that a function is called with at most, where CuPy's own tells;
-- the same for the stand-in for cuDNN's frontend, with the names of all parameters, which the frontend's functions tell in
-  their docstrings;
+- the same for the stand-in for cuDNN's frontend, with the names of all parameters, which the frontend's functions tell
+  in their docstrings;
 - constants, structures and functions of cuBLASLt, by a compiler that reads the headers of NVIDIA's package;
 - numbers: kinds of copies from CuPy, launch parameters from the header of NVIDIA's package, and the names of device
   properties, which stand in CuPy's compiled code as texts.

@@ -1,5 +1,7 @@
 """Device "cuda" on the stand-in for CuPy: only where that is installed, as in the session conformance(cuda-standin)."""
 
+import functools
+
 import pytest
 
 try:
@@ -17,5 +19,21 @@ def spare():
 
     device = opened(Device("cuda", 1))
     yield "cuda:1"
-    simulation.devices[1].broken = device.trouble = ""
-    simulation.devices[1].null.work.clear()
+    device.trouble = ""
+    simulation.mend_device(1)
+
+
+@pytest.fixture
+def device(monkeypatch, tmp_path):
+    """Device cuda:0, of whose libraries nothing is known yet."""
+    from polyad.device import Device
+    from polyad_cupy.kernels.products import lt
+    from polyad_cupy.libraries import cublaslt
+    from polyad_cupy.libraries.proofs import Proofs
+    from polyad_cupy.runtime.device import opened
+
+    monkeypatch.setenv("POLYAD_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(lt, "_multiplier", functools.cache(cublaslt.Multiplier))
+    found = opened(Device("cuda", 0))
+    monkeypatch.setattr(found, "proofs", Proofs("test", lambda: found.recording is not None))
+    return found

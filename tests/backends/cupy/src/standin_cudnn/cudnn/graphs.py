@@ -148,7 +148,7 @@ class pygraph:
 
     def _step(self, number):
         if self._at != number - 1:
-            raise RuntimeError(f"{self._STEPS[number]} comes after {self._STEPS[number - 1]}, not {self._STEPS[self._at]}")
+            raise RuntimeError(f"{self._STEPS[number]} does not come after {self._STEPS[self._at]}")
         self._at = number
 
     def tensor(self, dim, stride, data_type=data_type.NOT_SET, name="", uid=-1):

@@ -15,6 +15,7 @@ from .pinned_memory import (
 from .stream import (
     Event as Event,
     ExternalStream as ExternalStream,
+    Graph as Graph,
     Stream as Stream,
     get_current_stream as get_current_stream,
     get_elapsed_time as get_elapsed_time,
