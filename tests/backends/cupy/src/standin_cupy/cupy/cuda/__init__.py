@@ -2,6 +2,7 @@
 
 from . import driver as driver, memory as memory, nvrtc as nvrtc, runtime as runtime
 from .allocators import using_allocator as using_allocator
+from .graph import Graph as Graph
 from .memory import (
     MemoryPointer as MemoryPointer,
     MemoryPool as MemoryPool,
@@ -15,7 +16,6 @@ from .pinned_memory import (
 from .stream import (
     Event as Event,
     ExternalStream as ExternalStream,
-    Graph as Graph,
     Stream as Stream,
     get_current_stream as get_current_stream,
     get_elapsed_time as get_elapsed_time,

@@ -6,6 +6,7 @@ import threading
 import time
 
 from .. import simulation
+from . import graph as _graph
 from .runtime import CUDARuntimeError as _Error, failing
 
 _local = threading.local()
@@ -101,7 +102,7 @@ class Stream:
             queue.capture = None
         if capture.trouble or capture.unjoined:
             raise simulation.Failure(capture.trouble or "StreamCaptureUnjoined")
-        return Graph(capture)
+        return _graph.Graph(capture)
 
     def is_capturing(self):
         return self._queue().capture is not None
@@ -152,25 +153,6 @@ class Event:
         self._known()
         if self._mark is not None:
             self._reached(self._queue, self._mark)
-
-
-class Graph:
-    """Work that was noted, to be put off as often as it is wanted."""
-
-    def __init__(self, capture):
-        self._capture = capture
-
-    @failing
-    def launch(self, stream=None):
-        queue = (get_current_stream() if stream is None else stream)._queue()
-        device = self._capture.origin.device
-        if queue.device is not device:
-            raise simulation.Failure("InvalidDevice")
-        if any(memory.address not in device.blocks for memory in self._capture.touched):
-            device.broken = "IllegalAddress"
-            raise simulation.Failure("IllegalAddress")
-        for work in self._capture.work:
-            queue.put(work)
 
 
 def get_elapsed_time(start, end):
