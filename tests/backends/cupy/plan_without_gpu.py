@@ -66,6 +66,13 @@ RESNET = [
 ]  # fmt: skip
 
 
+ATTENTION = [
+    # as `cudnn_attention._TRIED`
+    (16, 12, 12, 512, 512, 64, 64, True), (4, 16, 16, 2048, 2048, 128, 128, True), (2, 8, 8, 77, 4096, 64, 64, False),
+    (1, 32, 8, 1000, 1000, 128, 128, True), (2, 2, 2, 5, 7, 8, 16, False),
+]  # fmt: skip
+
+
 def _libraries(folder: Path) -> None:
     """Build the two libraries."""
     header = Path(_packages("*/include/cuda.h")[0]).read_text()
@@ -85,6 +92,31 @@ def _packages(pattern: str) -> list[str]:
 
 def works():
     """What is asked for, with words for it."""
+    yield from _convolutions()
+    yield from _attention()
+
+
+def _attention():
+    from polyad.dtypes import bfloat16, float16
+    from polyad.layout import contiguous_strides
+    from polyad_cupy.kernels.nn import cudnn_attention as by_cudnn
+
+    for case, dtype, backward in product((*by_cudnn._TRIED, *ATTENTION), (float16, bfloat16), (False, True)):
+        batch, heads, shared, rows, columns, features, of_values, causal = case
+        operands = []
+        for count, positions, each in (
+            (heads, rows, features), (shared, columns, features), (shared, columns, of_values),
+        ):  # fmt: skip
+            # As a layer has them: the heads are parts of the features of a position.
+            outer, inner, middle, one = contiguous_strides((batch, positions, count, each))
+            operands.append(((batch, count, positions, each), (outer, middle, inner, one)))
+        result = (batch, heads, rows, of_values)
+        operands += [(result, contiguous_strides(result))] * (1 + backward)
+        work = by_cudnn.Attention(dtype, tuple(operands), causal, 0.125)
+        yield f"attention {'backward ' * backward}{dtype.name} {case}", work
+
+
+def _convolutions():
     from polyad.dtypes import bfloat16, float16, float32, float64
     from polyad_cupy.kernels.nn import cudnn_convolution as by_cudnn
 
@@ -132,8 +164,8 @@ def main() -> int:
             count += 1
             try:
                 planned(cudnn, work, device_property=described).get_workspace_size()
-            except cudnn.cudnnGraphNotSupportedError:
-                without.append(words)
+            except cudnn.cudnnGraphNotSupportedError as error:
+                without.append(f"{words}: {' '.join(str(error).split())[:150]}")
         print(f"{gpu}: cuDNN {cudnn.backend_version_string()} has plans for {count - len(without)} of {count} works")
         print("".join(f"    none for {words}\n" for words in without), end="")
         lacking = lacking or bool(without)

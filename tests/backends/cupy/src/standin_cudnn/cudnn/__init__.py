@@ -11,6 +11,7 @@ It is installed with the stand-in for CuPy, and is there only with STANDIN_CUDNN
     simulation.py    what tests ask it for
     graphs.py        handles, tensors, graphs
     convolutions.py  convolutions by their definition
+    attention.py     attention and its gradient by theirs
 """
 
 import os
@@ -26,6 +27,7 @@ from .graphs import (
     create_handle as create_handle,
     cudnnGraphNotSupportedError as cudnnGraphNotSupportedError,
     data_type as data_type,
+    diagonal_alignment as diagonal_alignment,
     heur_mode as heur_mode,
     numerical_note as numerical_note,
     pygraph as pygraph,

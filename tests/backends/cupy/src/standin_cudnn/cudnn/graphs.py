@@ -11,11 +11,12 @@ from cupy import simulation as device_simulation
 from polyad.dtypes import bfloat16, float16, float32, float64
 from polyad.interop.numpy import numpy_dtype
 
-from . import convolutions
+from . import attention, convolutions
 from .simulation import asked
 
 GARBAGE = 0xCD
 _WORKSPACE = 4096
+_ATTENTION = ("sdpa", "sdpa_backward")
 
 
 class cudnnGraphNotSupportedError(Exception):
@@ -32,6 +33,10 @@ class heur_mode(enum.Enum):
 
 class build_plan_policy(enum.Enum):
     HEURISTICS_CHOICE, ALL = range(2)
+
+
+class diagonal_alignment(enum.Enum):
+    TOP_LEFT, BOTTOM_RIGHT = range(2)
 
 
 class numerical_note(enum.Enum):
@@ -180,6 +185,33 @@ class pygraph:
         operands = {"image": image, "loss": loss}
         return self._convolution("conv_wgrad", operands, pre_padding, post_padding, stride, dilation)
 
+    def _attention(self, name, operands, results, attn_scale, alignment, bound):
+        if type(attn_scale) is not float:
+            raise TypeError(f"attn_scale {attn_scale!r}")
+        if (alignment, bound) not in ((None, None), (diagonal_alignment.TOP_LEFT, 0)):
+            raise RuntimeError(f"the stand-in has no mask of {alignment} and {bound}")
+        made = [tensor() for _ in range(results)]
+        self._put(name, operands, made, (bound == 0, attn_scale))
+        return made
+
+    def sdpa(
+        self, q, k, v, generate_stats, attn_scale, diagonal_alignment=None, diagonal_band_right_bound=None
+    ):  # fmt: skip
+        if generate_stats is not True:
+            raise RuntimeError("the stand-in has attention with sums")
+        operands = {"q": q, "k": k, "v": v}
+        return self._attention("sdpa", operands, 2, attn_scale, diagonal_alignment, diagonal_band_right_bound)
+
+    def sdpa_backward(
+        self, q, k, v, o, dO, stats, attn_scale, use_deterministic_algorithm, diagonal_alignment=None,
+        diagonal_band_right_bound=None,
+    ):  # fmt: skip
+        if use_deterministic_algorithm is not True:
+            raise RuntimeError("no op of polyad adds up in an order that depends on timing")
+        operands = {"q": q, "k": k, "v": v, "o": o, "dO": dO, "stats": stats}
+        bound = diagonal_band_right_bound
+        return self._attention("sdpa_backward", operands, 3, attn_scale, diagonal_alignment, bound)
+
     def validate(self):
         self._step(1)
         uids = []
@@ -191,8 +223,19 @@ class pygraph:
         name, operands, results, settings = self._operation
         if not all(each._output for each in results):
             raise RuntimeError("a result is no output")
-        convolutions.check(name, {key: each._dim for key, each in operands.items()}, results[0]._dim, settings)
-        if any(each._type is not self._io for each in self._tensors):
+        sizes, wanted = {key: each._dim for key, each in operands.items()}, [each._dim for each in results]
+        if name in _ATTENTION:
+            attention.check(sizes, wanted)
+            sums = operands.get("stats") or results[1]
+            if sums._type is not data_type.FLOAT or self._io not in (data_type.HALF, data_type.BFLOAT16):
+                raise RuntimeError("attention is of half types, with sums of float32")
+            others = [each for each in self._tensors if each is not sums]
+            if any(each._stride[3] != 1 or any(step % 8 for step in each._stride[:3]) for each in others):
+                raise RuntimeError("features of attention lie side by side, in whole units of 16 bytes")
+        else:
+            convolutions.check(name, sizes, wanted[0], settings)
+            others = self._tensors
+        if any(each._type is not self._io for each in others):
             raise RuntimeError("the stand-in has graphs of one type")
 
     def build_operation_graph(self):
@@ -262,12 +305,17 @@ class pygraph:
             wanted.done.append("tf32")
         wide = np.float64 if self._io is data_type.DOUBLE else np.float32
         given = {key: arrays[each] for key, each in operands.items()}
-        to = arrays[results[0]]
+        to = [arrays[each] for each in results]
         digits, wrong = (wanted.digits if tf32 else None), wanted.wrong
 
         def work():
             factors = {key: rounded(each.astype(wide), digits) for key, each in given.items()}
-            to[...] = convolutions.compute(name, factors, to.shape, settings) + wide(wrong)
+            if name in _ATTENTION:
+                found = attention.compute(factors, *settings)
+            else:
+                found = [convolutions.compute(name, factors, to[0].shape, settings)]
+            for place, value in zip(to, found, strict=True):
+                place[...] = value + wide(wrong)
 
         queue.put(work)
 
