@@ -1,6 +1,8 @@
 """Device "cuda" on the stand-in for CuPy: only where that is installed, as in the session conformance(cuda-standin)."""
 
 import functools
+import importlib
+import sys
 
 import pytest
 
@@ -37,3 +39,21 @@ def device(monkeypatch, tmp_path):
     found = opened(Device("cuda", 0))
     monkeypatch.setattr(found, "proofs", Proofs("test", lambda: found.recording is not None))
     return found
+
+
+@pytest.fixture
+def library(device, monkeypatch):
+    """What the stand-in for cuDNN is asked for."""
+    from polyad.backends import cudnn as switches
+    from polyad_cupy.kernels.nn import cudnn_convolution
+    from polyad_cupy.libraries import cudnn as binding
+
+    monkeypatch.setenv("STANDIN_CUDNN", "1")
+    for name in [name for name in sys.modules if name == "cudnn" or name.startswith("cudnn.")]:
+        monkeypatch.delitem(sys.modules, name)
+    frontend = importlib.import_module("cudnn")
+    binding.library.cache_clear()
+    monkeypatch.setattr(cudnn_convolution, "engine", functools.cache(binding.Engine))
+    with switches.flags(enabled=True, allow_tf32=False):
+        yield frontend.simulation.wanted
+    binding.library.cache_clear()

@@ -1,7 +1,5 @@
 """Convolutions by cuDNN, on the stand-in for its frontend: layouts, TF32, and what happens where it is wrong."""
 
-import functools
-import importlib
 import sys
 
 import pytest
@@ -10,27 +8,10 @@ import polyad
 from polyad.device import Device
 from polyad_cupy.kernels.nn import convolution as safe, cudnn_convolution as by_cudnn
 from polyad_cupy.libraries import cudnn as binding
-from polyad_cupy.libraries.proofs import Proofs
 from polyad_cupy.runtime.device import opened
 
 F = polyad.nn.functional
 switches = polyad.backends.cudnn
-
-
-@pytest.fixture
-def library(monkeypatch, tmp_path):
-    """What the stand-in for cuDNN is asked for."""
-    monkeypatch.setenv("POLYAD_CACHE_DIR", str(tmp_path))
-    monkeypatch.setenv("STANDIN_CUDNN", "1")
-    for name in [name for name in sys.modules if name == "cudnn" or name.startswith("cudnn.")]:
-        monkeypatch.delitem(sys.modules, name)
-    frontend = importlib.import_module("cudnn")
-    binding.library.cache_clear()
-    monkeypatch.setattr(by_cudnn, "engine", functools.cache(binding.Engine))
-    monkeypatch.setattr(opened(Device("cuda", 0)), "proofs", Proofs("test"))
-    with switches.flags(enabled=True, allow_tf32=False):
-        yield frontend.simulation.wanted
-    binding.library.cache_clear()
 
 
 def description():
