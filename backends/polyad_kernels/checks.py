@@ -47,7 +47,9 @@ class Checks:
         """Let what this thread announced, since `announced` gave *before*, be what a graph runs: until `forget`."""
         with self._lock:
             here = threading.current_thread()
-            numbers = [number for number, (thread, _) in self._judges.items() if thread is here and number not in before]
+            numbers = [
+                number for number, (thread, _) in self._judges.items() if thread is here and number not in before
+            ]
             self._lasting |= {number: self._judges.pop(number)[1] for number in numbers}
             return numbers
 

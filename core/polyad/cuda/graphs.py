@@ -71,7 +71,9 @@ class CUDAGraph:
                 fix=f"pass one of {', '.join(_MODES)}",
             )
         if self._graph is not None or self._stream is not None:
-            raise DeviceError("capture_begin: this CUDAGraph holds captured work", fix="take another, or reset it first")
+            raise DeviceError(
+                "capture_begin: this CUDAGraph holds captured work", fix="take another, or reset it first"
+            )
         stream = streams.current_stream(named(None))
         manager = streams.streams_of(stream.device)
         self._token = graph_pool_handle() if pool is None else tuple(pool)  # type: ignore[assignment]

@@ -134,9 +134,7 @@ def _convolutions():
     from polyad_cupy.kernels.nn import cudnn_convolution as by_cudnn
 
     shapes = [(*case[:6], last) for case in by_cudnn._TRIED for last in (False, True)]
-    shapes += [
-        ((32, c, size, size), (k, c, r, r), (s, s), (p, p), (1, 1), 1, True) for c, k, size, r, s, p in RESNET
-    ]
+    shapes += [((32, c, size, size), (k, c, r, r), (s, s), (p, p), (1, 1), 1, True) for c, k, size, r, s, p in RESNET]
     for shape, kernel, stride, padding, dilation, groups, last in shapes:
         windows = zip(shape[2:], kernel[2:], stride, padding, dilation)
         results = (shape[0], kernel[0], *[by_cudnn._places(*each) for each in windows])

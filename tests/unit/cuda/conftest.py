@@ -25,19 +25,26 @@ def spare():
     simulation.mend_device(1)
 
 
+class Kept:
+    """What proofs found, in memory: the folder of the machine keeps kernels alone, which are long to build."""
+
+    def __init__(self):
+        found = {}
+        self.read, self.write = found.get, found.__setitem__
+
+
 @pytest.fixture
-def device(monkeypatch, tmp_path):
+def device(monkeypatch):
     """Device cuda:0, of whose libraries nothing is known yet."""
     from polyad.device import Device
     from polyad_cupy.kernels.products import lt
-    from polyad_cupy.libraries import cublaslt
-    from polyad_cupy.libraries.proofs import Proofs
+    from polyad_cupy.libraries import cublaslt, proofs
     from polyad_cupy.runtime.device import opened
 
-    monkeypatch.setenv("POLYAD_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(proofs, "FOLDER", Kept())
     monkeypatch.setattr(lt, "_multiplier", functools.cache(cublaslt.Multiplier))
     found = opened(Device("cuda", 0))
-    monkeypatch.setattr(found, "proofs", Proofs("test", lambda: found.recording is not None))
+    monkeypatch.setattr(found, "proofs", proofs.Proofs("test", lambda: found.recording is not None))
     return found
 
 

@@ -97,7 +97,8 @@ def test_float32_is_left_to_the_body(library):
 
 
 def test_no_keys_give_zeros(library):
-    assert attend(*[part.cuda() for part in operands((2, 5, 8), (2, 0, 8), (2, 0, 8))]).tolist() == [[[0.0] * 8] * 5] * 2
+    given = [part.cuda() for part in operands((2, 5, 8), (2, 0, 8), (2, 0, 8))]
+    assert attend(*given).tolist() == [[[0.0] * 8] * 5] * 2
 
 
 @pytest.mark.parametrize(

@@ -121,4 +121,3 @@ def _random(device: Any, rng: Any, dtype: DType, batch: tuple[int, ...], rows: i
         return x
     steps = (*x.steps[:-2], x.steps[-1], x.steps[-2])
     return Array(x.block, dtype, (*batch, rows, columns), steps, x.offset)
-

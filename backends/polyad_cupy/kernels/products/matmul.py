@@ -24,7 +24,9 @@ from ..views import shown
 from . import lt
 
 
-_BEFORE_CAPTURE = "multiply once before the capture, so that cuBLASLt is compared and used; `polyad doctor` tells why not"
+_BEFORE_CAPTURE = (
+    "multiply once before the capture, so that cuBLASLt is compared and used; `polyad doctor` tells why not"
+)
 
 
 def product(a: Array, b: Array, transpose_a: bool, transpose_b: bool) -> Array:

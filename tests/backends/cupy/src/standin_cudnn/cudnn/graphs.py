@@ -327,5 +327,3 @@ def rounded(x, digits):
     fraction, power = np.frexp(x)
     steps = 2.0 ** (digits + 1)
     return np.ldexp(np.round(fraction * steps) / steps, power).astype(x.dtype)
-
-
