@@ -127,7 +127,7 @@ def _skip_reason(item: pytest.Item) -> str:
 
 @pytest.fixture(autouse=True, scope="session")
 def exact() -> Iterator[None]:
-    """Let convolutions of float32 be as precise as their dtype: what a backend may do with less is the user's choice."""
+    """Let convolutions of float32 be as precise as their dtype: to be less so is the user's choice."""
     with cudnn.flags(enabled=True, allow_tf32=False):
         yield
 

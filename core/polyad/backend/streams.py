@@ -88,8 +88,8 @@ class Streams(ABC):
     def begin_capture(self, stream: Any, token: Hashable) -> None:
         """Note what this thread puts into *stream* from now on, to be done by `replay`, instead of doing it.
 
-        Memory that is allocated meanwhile is given out again to graphs of the same *token* alone. What waits for results
-        raises until `end_capture`.
+        Memory that is allocated meanwhile is given out again to graphs of the same *token* alone. What waits for
+        results raises until `end_capture`.
         """
         raise NotSupported("CUDAGraph: this device captures no work into graphs", fix="call the function itself")
 

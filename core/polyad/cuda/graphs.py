@@ -296,7 +296,7 @@ class _Captured:
         def forward(*args: Any, **kwargs: Any) -> Any:
             return by_graph(*args, **kwargs) if module.training == training else eagerly(*args, **kwargs)
 
-        module.forward = forward  # type: ignore[method-assign]
+        module.forward = forward
         return module
 
 

@@ -85,7 +85,7 @@ def _libraries(folder: Path) -> None:
     names = {"cuGetErrorString", *re.findall(r"CUDAAPI\s+(cu\w+)\s*\(", header)}
     # Kernels that cuDNN compiles for a plan are taken for loaded; all else says that there is no device.
     driver = "".join(
-        f"int {name}{'(void **made) { *made = &there; return 0; }' if _GIVING.match(name) else '(void) { return 0; }'}\n"
+        f"int {name}({'void **made) { *made = &there' if _GIVING.match(name) else 'void) {'}; return 0; }}\n"
         if name.startswith(_LOADING)
         else f"int {name}(void) {{ return 100; }}\n"
         for name in names

@@ -18,13 +18,10 @@ import numpy as np
 from polyad.backend import Kernel
 from polyad.backend.interface import Signature
 from polyad.backends import cudnn as switches
-from polyad.dispatch.op import OPS
 from polyad.dtypes import DType, bfloat16, float16, float32
 from polyad.interop.numpy import numpy_dtype
 from polyad.layout import contiguous_strides
 from polyad.settings import allowed_attention
-from polyad.state import state
-from polyad.tensor import Tensor
 from polyad_kernels.array import Array, new
 from polyad_kernels.kernels.memory import conversion as copying
 
@@ -140,33 +137,31 @@ def _batch(query: Array, key: Array, value: Array) -> int | None:
     return None
 
 
-def attention(
-    query: Array, key: Array, value: Array, mask: Array | None, causal: bool, scale: float
-) -> tuple[Array, Array] | None:
-    """The results of ``attention``; None if that is left to the body."""
+def attention(query: Array, key: Array, value: Array, mask: Array | None, causal: bool, scale: float) -> Any:
+    """The results of ``attention``; NotImplemented if that is left to the body."""
     batch = None if mask is not None else _batch(query, key, value)
     if batch is None or not _proved(query):
-        return None
+        return NotImplemented
     shape = (*query.shape[:-1], value.shape[-1])
     given = [_heads(x, batch) for x in (query, key, value)]
     out, sums = new(query.device, shape, query.dtype), new(query.device, shape[:-1], float32)
     sizes = (*given[0].shape[:3], shape[-1])
     operands = (*[(x.shape, x.steps) for x in given], (sizes, contiguous_strides(sizes)))
     work = Attention(query.dtype, operands, causal, scale)
-    return (out, sums) if _run(work, (*given, out, sums)) else None
+    return (out, sums) if _run(work, (*given, out, sums)) else NotImplemented
 
 
 def attention_backward(
     grad: Array, query: Array, key: Array, value: Array, mask: Array | None, out: Array, sums: Array, causal: bool,
     scale: float,
-) -> tuple[Array, Array, Array] | None:  # fmt: skip
-    """The results of ``attention_backward``; None if that is left to the body.
+) -> Any:  # fmt: skip
+    """The results of ``attention_backward``; NotImplemented if that is left to the body.
 
     The gradients of keys and values that heads share are sums over these heads.
     """
     batch = None if mask is not None or grad.dtype is not query.dtype else _batch(query, key, value)
     if batch is None or not _proved(query):
-        return None
+        return NotImplemented
     operands = [_heads(x, batch) for x in (query, key, value, out, grad)]
     if not sums.is_dense:
         dense = new(sums.device, sums.shape, sums.dtype)
@@ -174,7 +169,7 @@ def attention_backward(
         sums = dense
     results = tuple([new(x.device, x.shape, x.dtype) for x in (query, key, value)])
     work = Attention(query.dtype, tuple([(x.shape, x.steps) for x in operands]), causal, scale)
-    return results if _run(work, (*operands, sums, *results)) else None  # type: ignore[return-value]
+    return results if _run(work, (*operands, sums, *results)) else NotImplemented
 
 
 def _way(dtype: DType) -> str:
@@ -198,35 +193,14 @@ def _run(work: Attention, arrays: tuple[Array, ...]) -> bool:
         return False
 
 
-def _kernel(name: str, fast: Callable[..., Any]) -> Kernel:
-    """A kernel that carries out the op's body where *fast* gives None."""
-    op = OPS[name]
-
+def _kernel(function: Callable[..., Any]) -> Kernel:
     def specialize(types: Signature) -> Callable[..., Any] | None:
-        if types[1].dtype not in _HALF:
-            return None
+        return function if types[1].dtype in _HALF else None
 
-        def call(*values: Any) -> Any:
-            done = fast(*values)
-            if done is not None:
-                return done
-            count = len(types)
-            tensors = [v if v is None else Tensor._of(v, type_) for v, type_ in zip(values, types)]
-            before, state.grad_enabled = state.grad_enabled, False
-            try:
-                return tuple([result._array for result in op.body(*tensors, *values[count:])])  # type: ignore[misc]
-            finally:
-                state.grad_enabled = before
-
-        return call
-
-    return Kernel(fast, dtypes=frozenset({*_HALF, float32}), specialize=specialize)
+    return Kernel(function, dtypes=frozenset({*_HALF, float32}), specialize=specialize, partial=True)
 
 
-KERNELS = {
-    "attention": _kernel("attention", attention),
-    "attention_backward": _kernel("attention_backward", attention_backward),
-}
+KERNELS = {"attention": _kernel(attention), "attention_backward": _kernel(attention_backward)}
 
 
 # ------------------------------------------------------------------------------------------------------------- proof

@@ -7,7 +7,7 @@ is true, as it is by default. What cuDNN has no plan for, what is empty, and wha
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,8 +16,7 @@ import numpy as np
 from polyad.backends import cudnn as switches
 from polyad.dtypes import DType, bfloat16, float32, float64
 from polyad.interop.numpy import numpy_dtype
-from polyad.layout import contiguous_strides
-from polyad.ops.declaring.windows import has_channels_last
+from polyad.layout import contiguous_strides, has_channels_last
 from polyad_kernels.array import Array, new
 from polyad_kernels.kept import kept
 from polyad_kernels.kernels.memory import conversion as copying
@@ -235,14 +234,7 @@ def _objection(device: Any, dtype: DType, tf32: bool) -> str:
         results = (shape[0], kernel[0], *[_places(*each) for each in windows])
         x, w, g = (_random(device, rng, dtype, sizes, last) for sizes in (shape, kernel, results))
         rest = (stride, padding, dilation)
-        from . import convolution as safe
-
-        cases: tuple[tuple[str, Array, Array, Sizes, Callable[..., Array]], ...] = (
-            ("conv_fprop", x, w, results, lambda x, w: safe.convolved(x, w, None, *rest, groups)),
-            ("conv_dgrad", g, w, shape, lambda g, w: safe.transposed(g, w, None, shape[2:], *rest, groups)),
-            ("conv_wgrad", x, g, kernel, lambda x, g: safe.weight_grad(g, x, kernel[2:], *rest, groups)),
-        )
-        for operation, first, second, sizes, safely in cases:
+        for operation, (first, second), sizes, safely in _cases(x, w, g, rest, groups):
             fast = _run(operation, first, second, sizes, *rest, tf32)
             if fast is None:
                 continue
@@ -251,6 +243,15 @@ def _objection(device: Any, dtype: DType, tf32: bool) -> str:
             if not wrong <= 8 * error:
                 return f"{operation} {shape} by {kernel} differs by {wrong:.1e} of the largest element"
     return "" if taken else "none of the shapes that were tried has a plan"
+
+
+def _cases(x: Array, w: Array, g: Array, rest: tuple[Sizes, ...], groups: int) -> Iterator[tuple[Any, ...]]:
+    """The three operations: name, operands, sizes of the result, and the safe way."""
+    from . import convolution as safe
+
+    yield "conv_fprop", (x, w), g.shape, lambda x, w: safe.convolved(x, w, None, *rest, groups)
+    yield "conv_dgrad", (g, w), x.shape, lambda g, w: safe.transposed(g, w, None, x.shape[2:], *rest, groups)
+    yield "conv_wgrad", (x, g), w.shape, lambda x, g: safe.weight_grad(g, x, w.shape[2:], *rest, groups)
 
 
 def _wide(x: Array) -> Array:

@@ -23,7 +23,6 @@ from ..sums import add_to
 from ..views import shown
 from . import lt
 
-
 _BEFORE_CAPTURE = (
     "multiply once before the capture, so that cuBLASLt is compared and used; `polyad doctor` tells why not"
 )

@@ -10,9 +10,9 @@ import operator
 from typing import TYPE_CHECKING, Any
 
 from ...errors import ArgumentTypeError, ShapeError, safe_repr
+from ...layout import has_channels_last
 
 if TYPE_CHECKING:
-    from ...layout import Shape, Strides
     from ...tensor import Tensor
 
 Sizes = tuple[int, ...]
@@ -100,16 +100,6 @@ def arranged(result: Tensor, *batches: Tensor) -> Tensor:
             copied = _copy(_permute(result, (0, *range(2, rank), 1)))
             return _permute(copied, (0, rank - 1, *range(1, rank - 1)))
     return result
-
-
-def has_channels_last(shape: Shape, strides: Strides) -> bool:
-    """Whether PyTorch takes these strides for channels-last ones; where both orders fit, they are row-major."""
-    least = 0
-    for dim in (1, *range(len(shape) - 1, 1, -1), 0):
-        if not shape[dim] or not strides[1] or strides[dim] < least or (dim == 0 and least == strides[1]):
-            return False
-        least = strides[dim] * max(shape[dim], 1)
-    return True
 
 
 def unbatched(result: Tensor, ndim: int, count: int = 2) -> Tensor:

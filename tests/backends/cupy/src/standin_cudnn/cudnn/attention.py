@@ -6,7 +6,7 @@ import numpy as np
 
 
 def check(sizes, results):
-    """Raise if *sizes*, by the frontend's names, are not those of attention, or *results* not those of what it gives."""
+    """Raise if *sizes*, by the frontend's names, are not those of attention, or *results* those of what it gives."""
     query, key, value = sizes["q"], sizes["k"], sizes["v"]
     wanted = (*query[:3], value[3])
     if any(len(each) != 4 for each in sizes.values()) or query[1] % key[1] or key[:3] != value[:3]:
