@@ -2,9 +2,9 @@
 patches and products.
 
 The latter is the path that needs nothing but copies and `cupy.matmul`. The columns of patches are a copy of a strided
-view of the padded input. For the gradient with respect to the input a kernel adds up, for each of its elements, what the columns of
-products hold for it, in a fixed order. Half types are computed in float32. The batch is taken in parts, so that the
-columns of one have at most `_MOST` bytes.
+view of the padded input. For the gradient with respect to the input a kernel adds up, for each of its elements, what
+the columns of products hold for it, in a fixed order. Half types are computed in float32. The batch is taken in parts,
+so that the columns of one have at most `_MOST` bytes.
 """
 
 from __future__ import annotations
