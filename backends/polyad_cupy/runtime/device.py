@@ -113,7 +113,11 @@ class Launcher:
 
 
 class Device:
-    """Device number *index*. Raises DeviceError if the driver gives no context."""
+    """Device number *index*. Raises DeviceError if the driver gives no context.
+
+    Attributes:
+        thread: what the calling thread has here.
+    """
 
     is_cpu = False
     has_fp64 = True
@@ -124,7 +128,7 @@ class Device:
         self.trouble = ""
         self.lock = threading.RLock()
         self.default = Stream.null
-        self._thread = OfThread(self.default)
+        self.thread = OfThread(self.default)
         self._launched: deque[str] = deque(maxlen=_REMEMBERED)
         self._held: deque[tuple[Any, Any]] = deque()
         self.many = discovery.count() > 1
@@ -140,7 +144,7 @@ class Device:
             self.trouble_cell = self._cell.buffer
             runtime.memsetAsync(self.trouble_cell, 0, 24, 0)
         identity = f"{self.properties['name']!r}\0{self.architecture}\0{runtime.driverGetVersion()}"
-        self.proofs = Proofs(identity, lambda: self._thread.recording is not None)
+        self.proofs = Proofs(identity, lambda: self.thread.recording is not None)
         self.recordings = Recordings(self)
         self.checks = Checks(self.lock)
         self.expect = self.checks.expect
@@ -151,20 +155,20 @@ class Device:
     @property
     def stream(self) -> Any:
         """The stream to which this thread's work goes."""
-        return self._thread.stream
+        return self.thread.stream
 
     @stream.setter
     def stream(self, stream: Any) -> None:
-        self._thread.stream = stream
+        self.thread.stream = stream
 
     @property
     def recording(self) -> Recording | None:
         """The capture of this thread's work that goes on, if one does."""
-        return self._thread.recording
+        return self.thread.recording
 
     @recording.setter
     def recording(self, recording: Recording | None) -> None:
-        self._thread.recording = recording
+        self.thread.recording = recording
 
     @property
     def generated(self) -> CudaRuntime:
@@ -191,9 +195,9 @@ class Device:
         """Let the driver's calls of this thread go to this device."""
         if self.trouble:
             self.check_usable()
-        if self.many or not self._thread.entered:
+        if self.many or not self.thread.entered:
             runtime.setDevice(self.index)
-            self._thread.entered = True
+            self.thread.entered = True
 
     # ---------------------------------------------------------------------------------------------------- launching
 
@@ -217,7 +221,7 @@ class Device:
     def launch(self, function: int, blocks: int, threads: int, arguments: bytes, what: str) -> None:
         """Enqueue *blocks* of *threads* of a kernel, with its arguments as they lie in memory."""
         self.enter()
-        thread, size = self._thread, len(arguments)
+        thread, size = self.thread, len(arguments)
         if size > _MOST_ARGUMENTS:
             raise KernelFailure(f"{what}: {size:,} bytes of arguments; a kernel takes {_MOST_ARGUMENTS:,}")
         ctypes.memmove(thread.place, arguments, size)  # the driver copies them while it is called
@@ -239,7 +243,7 @@ class Device:
 
     def write(self, address: int, host: Any, begin: int = 0) -> None:
         """Copy the dense uint8 array *host* to byte *begin* of *address*; *host* may be changed afterwards."""
-        if self._thread.recording:
+        if self.thread.recording:
             raise DeviceError(
                 f"writing to the device: {self} {_CAPTURING}, which keeps no memory of the host",
                 fix="create the tensor before the capture, run the work once before it, and copy new values into the "
@@ -266,8 +270,8 @@ class Device:
 
     def hold(self, host: Any) -> None:
         """Keep *host*, page-locked memory, until this thread's stream has come to here: others may be given it."""
-        if self._thread.recording:
-            self._thread.recording.kept[id(host)] = host
+        if self.thread.recording:
+            self.thread.recording.kept[id(host)] = host
             return
         with self.driver("copying page-locked memory"), self.lock:
             event = Event(disable_timing=True)
@@ -304,12 +308,12 @@ class Device:
 
     def verify(self) -> None:
         """To be called after a checking kernel was enqueued: what it noted is read when the host waits next."""
-        if len(self.checks) >= MOST and not self._thread.recording:
+        if len(self.checks) >= MOST and not self.thread.recording:
             self.finish()
 
     def check_waiting(self, what: str) -> None:
         """Raise DeviceError if this thread's work is captured, so that waiting for it would never end."""
-        if self._thread.recording:
+        if self.thread.recording:
             raise DeviceError(
                 f"{what}: {self} {_CAPTURING}: none of it is done before the graph is replayed",
                 fix=f"take what waits for values out of the capture: {_WAITS_FOR_VALUES}",
@@ -317,7 +321,7 @@ class Device:
 
     def check_library(self, what: str, library: str, instead: str) -> None:
         """Raise DeviceError if this thread's work is captured, which CuPy's calls of *library* do not allow."""
-        if self._thread.recording:
+        if self.thread.recording:
             raise DeviceError(f"{what}: {self} {_CAPTURING}, and CuPy does not let {library} be captured", fix=instead)
 
     # ---------------------------------------------------------------------------------------------------- failures

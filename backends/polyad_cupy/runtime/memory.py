@@ -100,7 +100,8 @@ class Pool:
         """A block of at least *nbytes*. Raises OutOfMemory, after giving back what is kept, if there is no room."""
         device = self.device
         device.enter()
-        stream, recording = device.stream, device.recording
+        thread = device.thread
+        stream, recording = thread.stream, thread.recording
         malloc = self._pool.malloc if recording is None else recording.malloc
         size = nbytes + _SLACK
         with self._lock:
