@@ -74,6 +74,14 @@ BACKENDS = {
     "cuda": Backend("cuda"),
     # The whole backend without a GPU: a kernel takes the machine's compiler half a second where it is new.
     "cuda-standin": Backend("cuda", "11/480", package="tests/backends/cupy", tests="tests/unit/cuda"),
+    # The families that NVIDIA's libraries compute, through the stand-in for cuDNN's frontend.
+    "cuda-cudnn": Backend(
+        "cuda",
+        "3/16",
+        package="tests/backends/cupy",
+        environment={"STANDIN_CUDNN": "1"},
+        options=("--polyad-family=nn.convolution", "--polyad-family=nn.attention"),
+    ),
     "fake": Backend("fake", "3/8", package="tests/backends/fake"),
     "fake-fp32": Backend(
         "fake", "4/8", package="tests/backends/fake", environment={"POLYAD_FAKE_FP64": "0", "POLYAD_FAKE_FP16": "0"}
@@ -224,11 +232,21 @@ def cards(session: nox.Session, backend: str) -> None:
 def cupy(session: nox.Session) -> None:
     """Compare the stand-in for CuPy, and what the backend for cuda uses, with CuPy's wheel: 137 MB, and no GPU."""
     install(session)
+    # The frontend before 1.27 tells its parameters; later ones take any, and pass them on. See the session cudnn.
     session.install("cupy-cuda12x>=14", "nvidia-cuda-nvrtc-cu12", "nvidia-cuda-runtime-cu12", "nvidia-cublas-cu12",
-                    "nvidia-cuda-nvcc-cu12")  # fmt: skip
+                    "nvidia-cuda-nvcc-cu12", "nvidia-cudnn-frontend>=1.24,<1.27")  # fmt: skip
     folder = ROOT / "tests" / "backends" / "cupy"
     given = ("--standin", str(folder / "src" / "standin_cupy"), "--backend", str(ROOT / "backends" / "polyad_cupy"))
     session.run("python", str(folder / "compare_names.py"), *given)
+
+
+@nox.session(default=False)
+def cudnn(session: nox.Session) -> None:
+    """Ask cuDNN for plans of what the backend gives it, for GPUs that are not there: 1.2 GB, gcc, and no GPU."""
+    install(session)
+    session.install("cupy-cuda12x>=14", "nvidia-cuda-nvrtc-cu12", "nvidia-cuda-runtime-cu12", "nvidia-cublas-cu12",
+                    "nvidia-cuda-nvcc-cu12", "nvidia-cudnn-frontend>=1.24,<1.29", "nvidia-cudnn-cu12")  # fmt: skip
+    session.run("python", "tests/backends/cupy/plan_without_gpu.py")
 
 
 @nox.session(default=False)

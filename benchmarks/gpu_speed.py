@@ -14,6 +14,7 @@ import statistics
 import time
 
 import polyad
+from polyad.backend import registry
 
 try:
     import torch
@@ -50,9 +51,63 @@ def cases(t, small):
     yield "cross entropy", rows.numel() * 4, lambda: f.cross_entropy(rows, target)
     yield "product float32", 0, lambda: square @ square
     yield "product bfloat16", 0, lambda: half @ half
-    yield "convolution", 0, lambda: f.conv2d(image, kernel, padding=1)
+    yield "convolution TF32", 0, lambda: f.conv2d(image, kernel, padding=1)
+    yield from convolutions(t, small)
     yield "attention bfloat16", 0, lambda: f.scaled_dot_product_attention(query, query, query, is_causal=True)
+    leaf = query.detach().clone().requires_grad_()
+    grad = t.ones_like(query)
+    yield (
+        "attention bfloat16, both ways", 0,
+        lambda: f.scaled_dot_product_attention(leaf, leaf, leaf, is_causal=True).backward(grad),
+    )  # fmt: skip
     yield "sort", 0, lambda: rows.sort(1)
+
+
+LAYERS = [(64, 64, 56, 3, 1), (256, 128, 56, 1, 1), (128, 128, 28, 3, 1), (512, 512, 7, 3, 1), (3, 64, 224, 7, 2)]
+"""Layers of ResNet-50: channels, results, size, kernel, stride."""
+
+
+def convolutions(t, small):
+    """The same for layers of ResNet-50 and their gradients, with channels innermost."""
+    for channels, results, size, taps, stride in LAYERS[:1] if small else LAYERS:
+        for dtype in (t.float32, t.bfloat16):
+            batch, side = (2, 8) if small else (64, size)
+            layout = {"memory_format": t.channels_last}
+            x = t.randn(batch, channels, side, side, device="cuda", dtype=dtype).to(**layout).requires_grad_()
+            w = t.randn(results, channels, taps, taps, device="cuda", dtype=dtype).to(**layout).requires_grad_()
+            settings = {"stride": stride, "padding": taps // 2}
+            grad = t.ones_like(t.nn.functional.conv2d(x, w, **settings))
+            name = f"{channels} to {results} of {size}, {taps}x{taps}, {'TF32' if dtype is t.float32 else 'bfloat16'}"
+            yield name, 0, lambda x=x, w=w, s=settings: t.nn.functional.conv2d(x, w, **s)
+            yield (
+                f"{name}, both ways", 0,
+                lambda x=x, w=w, s=settings, g=grad: t.nn.functional.conv2d(x, w, **s).backward(g),
+            )  # fmt: skip
+
+
+def captured(t, small):
+    """A training step of a small perceptron, eager and as a captured graph."""
+    width = 16 if small else 512
+    model = t.nn.Sequential(*[t.nn.Linear(width, width) for _ in range(8)]).to("cuda")
+    optimizer = t.optim.SGD(model.parameters(), 1e-4)
+    x = t.randn(64, width, device="cuda")
+
+    def step():
+        optimizer.zero_grad(set_to_none=False)
+        model(x).square().mean().backward()
+        optimizer.step()
+
+    side = t.cuda.Stream()
+    side.wait_stream(t.cuda.current_stream())
+    with t.cuda.stream(side):
+        for _ in range(3):
+            step()
+    t.cuda.synchronize()
+    yield "step of 8 layers, eager", step
+    graph = t.cuda.CUDAGraph()
+    with t.cuda.graph(graph):
+        step()
+    yield "step of 8 layers, captured", graph.replay
 
 
 def steps(t, small):
@@ -158,7 +213,7 @@ def line(name, times, rate=""):
     """Print a line of the table."""
     own, *other = times
     shown = f"{other[0]:>12.1f}{other[0] / own:>8.2f}" if other else f"{'':>20}"
-    print(f"{name:<20}{own:>12.1f}{shown}{rate:>9}", flush=True)
+    print(f"{name:<44}{own:>12.1f}{shown}{rate:>9}", flush=True)
 
 
 def main() -> None:
@@ -168,7 +223,7 @@ def main() -> None:
     parser.add_argument("--small", action="store_true")
     given = parser.parse_args()
     libraries = [polyad] if torch is None else [polyad, torch]
-    print(f"{'op':<20}{'polyad us':>12}{'torch us':>12}{'ratio':>8}{'of copy':>9}")
+    print(f"{'op':<44}{'polyad us':>12}{'torch us':>12}{'ratio':>8}{'of copy':>9}")
     copied = 0.0
     for several in zip(*[cases(library, given.small) for library in libraries]):
         name, moved, _ = several[0]
@@ -176,6 +231,12 @@ def main() -> None:
         rate = moved / times[0]
         copied = copied or rate
         line(name, times, f"{rate / copied:.2f}" if moved else "")
+    print("captured graphs")
+    try:
+        for several in zip(*[captured(library, given.small) for library in libraries]):
+            line(several[0][0], medians(libraries, [step for _, step in several], given.repeat))
+    except RuntimeError as error:  # without cuBLASLt products cannot be captured
+        print(f"    not captured: {error}")
     for precision in ("highest", "high"):
         for library in libraries:
             library.set_float32_matmul_precision(precision)
@@ -184,6 +245,8 @@ def main() -> None:
             line(several[0][0], medians(libraries, [step for _, step in several], given.repeat // 2))
     print("the host's time for a small op")
     line("add", [min(on_the_host(library) for _ in range(3)) for library in libraries])
+    device = polyad.device("cuda", 0)
+    print(f"what was proved: {registry.get('cuda').describe_device(device)}")
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from polyad_kernels.kernels.memory import conversion as copying
 
 from .kernels import KERNELS
 from .kernels.views import shown
+from .libraries import cudnn
 from .runtime import discovery
 from .runtime.device import Device as CudaDevice, opened, opened_devices
 from .runtime.generated import CudaRuntime, runtime_of
@@ -192,6 +193,14 @@ class CudaBackend(Backend):
 
     def streams(self, device: Device) -> CudaStreams:
         return self.device(device).streams
+
+    def library_version(self, name: str) -> int | None:
+        if name != "cudnn":
+            return None
+        try:
+            return int(cudnn.library().backend_version())
+        except OSError:
+            return None
 
     @property
     def kernels(self) -> KernelTable:

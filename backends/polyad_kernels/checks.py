@@ -29,10 +29,35 @@ class Checks:
         self._lock = lock
         self._judges: dict[int, tuple[threading.Thread, Judge]] = {}  # by number, with the thread that announced it
         self._told: dict[int, tuple[int, int]] = {}  # by number: what a thread read there that is another's affair
+        self._lasting: dict[int, Judge] = {}  # by number: kernels in graphs, which may run at any time
         self._announced = 0
 
     def __len__(self) -> int:
         return len(self._judges)
+
+    def __bool__(self) -> bool:
+        return bool(self._judges or self._lasting)
+
+    def announced(self) -> frozenset[int]:
+        """The numbers of kernels that have not been asked."""
+        with self._lock:
+            return frozenset(self._judges)
+
+    def keep(self, before: frozenset[int]) -> list[int]:
+        """Let what this thread announced, since `announced` gave *before*, be what a graph runs: until `forget`."""
+        with self._lock:
+            here = threading.current_thread()
+            numbers = [
+                number for number, (thread, _) in self._judges.items() if thread is here and number not in before
+            ]
+            self._lasting |= {number: self._judges.pop(number)[1] for number in numbers}
+            return numbers
+
+    def forget(self, numbers: list[int]) -> None:
+        """The graph that ran these kernels is gone."""
+        with self._lock:
+            for number in numbers:
+                self._lasting.pop(number, None)
 
     def expect(self, judge: Judge) -> int:
         """Announce a kernel that checks indices; gives the number that it writes into the cell."""
@@ -61,6 +86,9 @@ class Checks:
             if number in self._judges:  # else nothing is wrong, or another thread has read it
                 self._told[number] = position, value
                 clear()
+            elif number in self._lasting:
+                clear()
+                raise self._lasting[number](position, value)
             wrong = [(self._judges[known][1], self._told.pop(known)) for known in past if known in self._told]
             for known in past:
                 self._judges.pop(known, None)

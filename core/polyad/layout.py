@@ -427,3 +427,13 @@ def view_strides(shape: Shape, strides: Strides, new_shape: Shape) -> Strides | 
         if old:
             innermost, length = strides[old - 1], 1
     return tuple(result)
+
+
+def has_channels_last(shape: Shape, strides: Strides) -> bool:
+    """Whether PyTorch takes these strides for channels-last ones; where both orders fit, they are row-major."""
+    least = 0
+    for dim in (1, *range(len(shape) - 1, 1, -1), 0):
+        if not shape[dim] or not strides[1] or strides[dim] < least or (dim == 0 and least == strides[1]):
+            return False
+        least = strides[dim] * max(shape[dim], 1)
+    return True

@@ -161,7 +161,7 @@ def is_deterministic_algorithms_warn_only_enabled() -> bool:
 def allowed_attention() -> dict[str, bool]:
     """Which of PyTorch's ways to compute attention the program allows, by name: the switches themselves.
 
-    They can be set and read, and nothing else reads them: polyad has a single definition of attention, whose kernels
-    each backend chooses and which all give the same results.
+    polyad has a single definition of attention, whose kernels each backend chooses and which all give the same results.
+    Device "cuda" uses cuDNN's only where "cudnn" is allowed; nothing reads the others.
     """
     return _settings.attention

@@ -55,6 +55,7 @@ class ThreadState(threading.local):
         autocast: what `polyad.autocast` does on each device type, if it is on.
         autocast_cache: whether it keeps casts of parameters.
         current_devices: for device types, which of their devices the thread has chosen to be meant without a number.
+        capturing: whether work of the thread is captured into a graph of the driver; see `polyad.cuda.CUDAGraph`.
         inspect: called with each gradient that a node computes; see `polyad.autograd.anomaly`.
     """
 
@@ -70,6 +71,7 @@ class ThreadState(threading.local):
     backward: Any = None
     autocast: Any = None
     autocast_cache: bool = True
+    capturing: bool = False
     inspect: Any = None
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from polyad.backend import fallback, registry
+from polyad.backends import cudnn
 from polyad.dtypes import ALL
 from polyad.errors import UndeclaredDType
 from polyad_conformance.calls import Target, UnsupportedByDeclaration
@@ -122,6 +123,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def _skip_reason(item: pytest.Item) -> str:
     marker = item.get_closest_marker("skip")
     return marker.kwargs.get("reason", "") if marker else ""
+
+
+@pytest.fixture(autouse=True, scope="session")
+def exact() -> Iterator[None]:
+    """Let convolutions of float32 be as precise as their dtype: to be less so is the user's choice."""
+    with cudnn.flags(enabled=True, allow_tf32=False):
+        yield
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 from itertools import chain, zip_longest
 
-from polyad.backends import FamilyTest
+from polyad.backends import FamilyTest, cudnn
 from polyad.dtypes import DType, float32
 
 from .calls import Target, UnsupportedByDeclaration
@@ -52,9 +52,10 @@ def _look(test: FamilyTest, sample: Sample, dtype: DType, device: str) -> None:
     """Test one sample and write down in *test* how it went."""
     begin = time.perf_counter()
     try:
-        check_values(sample, dtype, Target(device))
-        if dtype in gradient_dtypes(sample):
-            check_gradient(sample, dtype, Target(device))
+        with cudnn.flags(enabled=True, allow_tf32=False):
+            check_values(sample, dtype, Target(device))
+            if dtype in gradient_dtypes(sample):
+                check_gradient(sample, dtype, Target(device))
     except UnsupportedByDeclaration:
         test.ops -= 1
     except Exception as error:

@@ -2,4 +2,5 @@
 
 proofs.py    comparing a fast way with the safe one, and keeping what came out
 cublaslt.py  matrix products in all layouts, without copies
+cudnn.py     graphs of operations: convolutions, attention
 """

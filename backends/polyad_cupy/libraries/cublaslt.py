@@ -240,9 +240,11 @@ class Multiplier:
         if plan is None:
             plan = self._plans.setdefault(product, Plan(self._handle, product))
         stream = int(device.stream.ptr)
-        workspace = self._workspaces.get(stream)
+        recording = device.recording  # a graph works in memory of its own
+        workspaces = self._workspaces if recording is None else recording.kept
+        workspace = workspaces.get(stream)
         if workspace is None:
-            workspace = self._workspaces.setdefault(stream, device.pool.take(WORKSPACE))
+            workspace = workspaces.setdefault(stream, device.pool.take(WORKSPACE))
         device.enter()
         # The address of the bias is kept in the plan until the call has read it.
         with self._lock if bias else nullcontext():

@@ -19,10 +19,13 @@ FOLDER = CompiledFolder("cuda-proofs")
 
 
 class Proofs:
-    """What is known of the fast ways on a device. *identity* names device and driver."""
+    """What is known of the fast ways on a device.
 
-    def __init__(self, identity: str) -> None:
-        self._identity = identity
+    *identity* names device and driver; *busy* says whether nothing can be compared now.
+    """
+
+    def __init__(self, identity: str, busy: Callable[[], bool] = bool) -> None:
+        self._identity, self._busy = identity, busy
         self._known: dict[str, str] = {}
         self._lock = threading.RLock()
         self._trying: set[str] = set()
@@ -37,6 +40,8 @@ class Proofs:
         """
         known = self._known.get(way)
         if known is None:
+            if self._busy():
+                return False
             with self._lock:
                 if way in self._trying:
                     return False  # the comparison asks for the safe way

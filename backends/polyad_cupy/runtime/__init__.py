@@ -5,5 +5,6 @@ device.py     launches, transfers, waiting, failures
 memory.py     the memory pool and its account
 programs.py   compiling by NVRTC, and what is kept on disk
 generated.py  `polyad.backend.runtime` on a device
+recording.py  capturing work into graphs
 queues.py     `polyad.backend.streams` on a device
 """

@@ -31,10 +31,12 @@ from ..libraries.proofs import Proofs
 from . import discovery
 from .memory import Pool
 from .programs import Programs
+from .recording import Recordings
 
 if TYPE_CHECKING:
     from .generated import CudaRuntime
     from .queues import CudaStreams
+    from .recording import Recording
 
 PARAMETERS = {
     "p": "P",
@@ -74,15 +76,21 @@ _FROM_HOST, _TO_HOST, _ON_DEVICE = (
 )
 
 
+_CAPTURING = "is capturing this thread's work into a graph"
+_WAITS_FOR_VALUES = "item(), tolist(), cpu(), print, nonzero(), a mask as an index, synchronize()"
+
+
 class OfThread(threading.local):
     """What each thread has on a device: its stream, and where it packs the arguments of a launch.
 
     Attributes:
+        recording: the capture that goes on, if one does.
         place: the address of the arguments; size: their bytes; extra: the address of what the driver is given.
     """
 
     def __init__(self, stream: Any) -> None:
         self.stream = stream
+        self.recording: Recording | None = None
         self.entered = False
         packed = ctypes.create_string_buffer(_MOST_ARGUMENTS)
         self.place, self.size = ctypes.addressof(packed), ctypes.c_size_t(0)
@@ -105,7 +113,11 @@ class Launcher:
 
 
 class Device:
-    """Device number *index*. Raises DeviceError if the driver gives no context."""
+    """Device number *index*. Raises DeviceError if the driver gives no context.
+
+    Attributes:
+        thread: what the calling thread has here.
+    """
 
     is_cpu = False
     has_fp64 = True
@@ -116,7 +128,7 @@ class Device:
         self.trouble = ""
         self.lock = threading.RLock()
         self.default = Stream.null
-        self._thread = OfThread(self.default)
+        self.thread = OfThread(self.default)
         self._launched: deque[str] = deque(maxlen=_REMEMBERED)
         self._held: deque[tuple[Any, Any]] = deque()
         self.many = discovery.count() > 1
@@ -131,7 +143,9 @@ class Device:
             self._cell = self.pool.take(24)
             self.trouble_cell = self._cell.buffer
             runtime.memsetAsync(self.trouble_cell, 0, 24, 0)
-        self.proofs = Proofs(f"{self.properties['name']!r}\0{self.architecture}\0{runtime.driverGetVersion()}")
+        identity = f"{self.properties['name']!r}\0{self.architecture}\0{runtime.driverGetVersion()}"
+        self.proofs = Proofs(identity, lambda: self.thread.recording is not None)
+        self.recordings = Recordings(self)
         self.checks = Checks(self.lock)
         self.expect = self.checks.expect
 
@@ -141,11 +155,20 @@ class Device:
     @property
     def stream(self) -> Any:
         """The stream to which this thread's work goes."""
-        return self._thread.stream
+        return self.thread.stream
 
     @stream.setter
     def stream(self, stream: Any) -> None:
-        self._thread.stream = stream
+        self.thread.stream = stream
+
+    @property
+    def recording(self) -> Recording | None:
+        """The capture of this thread's work that goes on, if one does."""
+        return self.thread.recording
+
+    @recording.setter
+    def recording(self, recording: Recording | None) -> None:
+        self.thread.recording = recording
 
     @property
     def generated(self) -> CudaRuntime:
@@ -172,9 +195,9 @@ class Device:
         """Let the driver's calls of this thread go to this device."""
         if self.trouble:
             self.check_usable()
-        if self.many or not self._thread.entered:
+        if self.many or not self.thread.entered:
             runtime.setDevice(self.index)
-            self._thread.entered = True
+            self.thread.entered = True
 
     # ---------------------------------------------------------------------------------------------------- launching
 
@@ -198,7 +221,7 @@ class Device:
     def launch(self, function: int, blocks: int, threads: int, arguments: bytes, what: str) -> None:
         """Enqueue *blocks* of *threads* of a kernel, with its arguments as they lie in memory."""
         self.enter()
-        thread, size = self._thread, len(arguments)
+        thread, size = self.thread, len(arguments)
         if size > _MOST_ARGUMENTS:
             raise KernelFailure(f"{what}: {size:,} bytes of arguments; a kernel takes {_MOST_ARGUMENTS:,}")
         ctypes.memmove(thread.place, arguments, size)  # the driver copies them while it is called
@@ -213,12 +236,19 @@ class Device:
 
     def read(self, host: Any, address: int, begin: int) -> None:
         """Fill the dense uint8 array *host* from byte *begin* of *address*, after this thread's work."""
+        self.check_waiting("reading from the device")
         with self.driver("reading from the device"):
             runtime.memcpyAsync(host.ctypes.data, address + begin, host.nbytes, _TO_HOST, self.stream.ptr)
             self._settled()
 
     def write(self, address: int, host: Any, begin: int = 0) -> None:
         """Copy the dense uint8 array *host* to byte *begin* of *address*; *host* may be changed afterwards."""
+        if self.thread.recording:
+            raise DeviceError(
+                f"writing to the device: {self} {_CAPTURING}, which keeps no memory of the host",
+                fix="create the tensor before the capture, run the work once before it, and copy new values into the "
+                "tensor between replays",
+            )
         with self.driver("writing to the device"):
             runtime.memcpyAsync(address + begin, host.ctypes.data, host.nbytes, _FROM_HOST, self.stream.ptr)
 
@@ -240,6 +270,9 @@ class Device:
 
     def hold(self, host: Any) -> None:
         """Keep *host*, page-locked memory, until this thread's stream has come to here: others may be given it."""
+        if self.thread.recording:
+            self.thread.recording.kept[id(host)] = host
+            return
         with self.driver("copying page-locked memory"), self.lock:
             event = Event(disable_timing=True)
             event.record(self.stream)
@@ -251,12 +284,14 @@ class Device:
 
     def finish(self) -> None:
         """Wait until everything on the device is done, then raise what kernels noted."""
+        self.check_waiting("waiting for the device")
         with self.driver("waiting for the device"):
             runtime.deviceSynchronize()
             self._settled()
 
     def wait(self, stream: Any) -> None:
         """Wait until everything in *stream* is done."""
+        self.check_waiting("waiting for a stream")
         with self.driver("waiting for a stream"):
             stream.synchronize()
 
@@ -273,8 +308,21 @@ class Device:
 
     def verify(self) -> None:
         """To be called after a checking kernel was enqueued: what it noted is read when the host waits next."""
-        if len(self.checks) >= MOST:
+        if len(self.checks) >= MOST and not self.thread.recording:
             self.finish()
+
+    def check_waiting(self, what: str) -> None:
+        """Raise DeviceError if this thread's work is captured, so that waiting for it would never end."""
+        if self.thread.recording:
+            raise DeviceError(
+                f"{what}: {self} {_CAPTURING}: none of it is done before the graph is replayed",
+                fix=f"take what waits for values out of the capture: {_WAITS_FOR_VALUES}",
+            )
+
+    def check_library(self, what: str, library: str, instead: str) -> None:
+        """Raise DeviceError if this thread's work is captured, which CuPy's calls of *library* do not allow."""
+        if self.thread.recording:
+            raise DeviceError(f"{what}: {self} {_CAPTURING}, and CuPy does not let {library} be captured", fix=instead)
 
     # ---------------------------------------------------------------------------------------------------- failures
 

@@ -100,16 +100,18 @@ class Pool:
         """A block of at least *nbytes*. Raises OutOfMemory, after giving back what is kept, if there is no room."""
         device = self.device
         device.enter()
-        stream = device.stream
+        thread = device.thread
+        stream, recording = thread.stream, thread.recording
+        malloc = self._pool.malloc if recording is None else recording.malloc
         size = nbytes + _SLACK
         with self._lock:
             if self.given:
-                self._settle()
+                self._settle(capturing=recording is not None)
             if size > self.largest:
                 raise self._full(nbytes, f"the device has {self.total:,} bytes", fix="split the tensor")
             try:
                 with stream:
-                    pointer = self._pool.malloc(size)
+                    pointer = malloc(size)
             except OutOfMemoryError as error:
                 limited = self.limit < self.total
                 raise self._full(nbytes, f"the limit is {self.limit:,} bytes" if limited else str(error)) from error
@@ -126,7 +128,8 @@ class Pool:
 
     def temporaries(self) -> Any:
         """A context in which what CuPy allocates in this thread is this pool's."""
-        return using_allocator(self._pool.malloc)
+        recording = self.device.recording
+        return using_allocator(self._pool.malloc if recording is None else recording.malloc)
 
     def set_limit(self, nbytes: int) -> None:
         """Hold at most *nbytes* from now on."""
@@ -134,10 +137,16 @@ class Pool:
         self._pool.set_limit(size=nbytes)
         self.limit = nbytes
 
-    def _settle(self) -> None:
-        """Give back what was noted, after the work of other streams that use it."""
-        while self.given:
-            size, pointer, own, also = self.given.popleft()
+    def _settle(self, capturing: bool = False) -> None:
+        """Give back what was noted, after the work of other streams that use it.
+
+        What other streams use waits while this thread's work is captured: their events would be part of the graph.
+        """
+        for _ in range(len(self.given)):
+            size, pointer, own, also = given = self.given.popleft()
+            if also and capturing:
+                self.given.append(given)
+                continue
             for stream in also:
                 if stream != own:
                     own.wait_event(stream.record())
@@ -160,7 +169,7 @@ class Pool:
         self.device.enter()
         with self._lock:
             self._settle()
-            reserved = int(self._pool.total_bytes())
+            reserved = int(self._pool.total_bytes()) + self.device.recordings.reserved
         return MemoryStats(
             allocated=self.allocated,
             peak_allocated=self.peak_allocated,

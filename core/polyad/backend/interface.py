@@ -88,6 +88,7 @@ class Kernel:
         many: for steps of optimizers: called once a signature, may return a callable for a whole group of calls.
             ``call(rows, params)`` carries out ``function(*row, *params)`` for each row of arrays and writes the results
             over the operands that the op names. It returns whether it did; if not, nothing was written.
+        partial: for a composite: it may return NotImplemented for a call, whose results the op's body then computes.
         origin: who supplied it, for `polyad.explain`.
     """
 
@@ -100,6 +101,7 @@ class Kernel:
     load: Callable[[Any, DType], Any] | None = None
     store: Callable[[Any, DType], Any] | None = None
     many: Callable[[Signature], Many | None] | None = None
+    partial: bool = False
 
 
 KernelTable = Mapping[str, Kernel | Callable[..., Any]]
@@ -321,6 +323,10 @@ class Backend(ABC):
         Asked once for each graph of `polyad.jit`, where "graphs" is declared, and only there. Raises
         `polyad.errors.CompilerFailure` with the compiler's words; core then replays the calls one by one, and says so.
         """
+        return None
+
+    def library_version(self, name: str) -> int | None:
+        """The version of a vendor's library that kernels call, such as "cudnn"; None if there is none of that name."""
         return None
 
     def num_threads(self) -> int:

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 from ..errors import NotSupported
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+
     from ..device import Device
     from .interface import Backend
 
@@ -82,6 +84,26 @@ class Streams(ABC):
     @abstractmethod
     def number(self, stream: Any) -> int:
         """A number that tells the device's streams apart: the driver's handle, if there is one, and 0 for `default`."""
+
+    def begin_capture(self, stream: Any, token: Hashable) -> None:
+        """Note what this thread puts into *stream* from now on, to be done by `replay`, instead of doing it.
+
+        Memory that is allocated meanwhile is given out again to graphs of the same *token* alone. What waits for
+        results raises until `end_capture`.
+        """
+        raise NotSupported("CUDAGraph: this device captures no work into graphs", fix="call the function itself")
+
+    def end_capture(self) -> Any:
+        """The graph of what was noted since `begin_capture`. It raises what kept the work from being captured."""
+        raise NotSupported("CUDAGraph: this device captures no work into graphs", fix="call the function itself")
+
+    def capturing(self, stream: Any) -> bool:
+        """Whether what is put into *stream* is captured."""
+        return False
+
+    def replay(self, graph: Any, stream: Any) -> None:
+        """Put the work of *graph* into *stream*."""
+        raise NotSupported("CUDAGraph: this device captures no work into graphs", fix="call the function itself")
 
     def external(self, number: int) -> Any:
         """The stream that another library created and that the driver knows by *number*."""

@@ -1,7 +1,12 @@
-"""Switches of cuDNN, at PyTorch's path.
+"""Switches of cuDNN, which device "cuda" computes convolutions and attention with where that was proved; at PyTorch's
+path.
 
-Programs set them before they train: ``cudnn.benchmark = True``. They can be set, and nothing reads them: no backend of
-polyad chooses among algorithms by them. Whether results must repeat is said by `polyad.use_deterministic_algorithms`.
+    enabled          whether it is used at all
+    allow_tf32       whether its convolutions of float32 may round factors to 10 bits behind the point: True, as in
+                     PyTorch; `polyad.set_float32_matmul_precision` speaks of matrix products alone
+    benchmark        whether the first call of each size times several plans and takes the fastest
+    benchmark_limit  how many; 0: all
+    deterministic    changes nothing: no plan that adds up in an order that depends on timing is ever chosen
 """
 
 from __future__ import annotations
@@ -9,6 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from ..backend import registry
+from ..dtypes import bfloat16, float16, float32, float64
 from ..tensor import Tensor
 
 __all__ = ["flags", "is_acceptable", "is_available", "version"]
@@ -21,31 +28,34 @@ allow_tf32 = True
 
 
 def is_available() -> bool:
-    """False: no backend of polyad calls cuDNN.
+    """Whether there are a cuda device, cuDNN and NVIDIA's frontend to it.
 
     >>> import polyad
-    >>> polyad.backends.cudnn.is_available()
-    False
+    >>> polyad.backends.cudnn.is_available() == (polyad.backends.cudnn.version() is not None)
+    True
     """
-    return False
+    return version() is not None
 
 
-def version() -> None:
-    """None, as where there is no cuDNN.
+def version() -> int | None:
+    """The library's version, 92800 for 9.28; None if there is none, or no cuda device.
 
     >>> import polyad
-    >>> polyad.backends.cudnn.version()
+    >>> number = polyad.backends.cudnn.version()
     """
+    return registry.get("cuda").library_version("cudnn") if registry.is_available("cuda") else None
 
 
 def is_acceptable(tensor: Tensor) -> bool:
-    """False: cuDNN computes with no tensor.
+    """Whether cuDNN computes with *tensor*: floating point, on a cuda device, with the library enabled and there.
 
     >>> import polyad
     >>> polyad.backends.cudnn.is_acceptable(polyad.ones(1))
     False
     """
-    return False
+    if not enabled or tensor.device.type != "cuda" or tensor.dtype not in (float16, bfloat16, float32, float64):
+        return False
+    return is_available()
 
 
 @contextmanager

@@ -289,7 +289,7 @@ RULES.update(
         "layer_norm": _affine_of_rows,
         "rms_norm": _affine_of_rows,
         "attention": aligned(2, 2, 2, 2, spread=True),
-        "attention_backward": aligned(2, 2, 2, 2, 2, 1, spread=True),
+        "attention_backward": aligned(2, 2, 2, 2, 2, 2, 1, spread=True),
         # of lines one after the other
         "overlap_add": aligned(2),
         # written in place into what is computed from the first operand

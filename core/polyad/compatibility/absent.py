@@ -58,10 +58,6 @@ ABSENT: dict[str, Absence] = {
     ),
     **dict.fromkeys(("distributed.init_process_group", "nn.parallel.DistributedDataParallel"), _ONE_PROCESS),
     **dict.fromkeys(
-        ("cuda.CUDAGraph", "cuda.graph", "cuda.graph_pool_handle", "cuda.make_graphed_callables"),
-        Absence("work is not captured into graphs of the driver", "the function itself"),
-    ),
-    **dict.fromkeys(
         ("cuda.MemPool", "cuda.use_mem_pool"),
         Absence(
             "each device has one allocator", "polyad.cuda.set_per_process_memory_fraction, or polyad.cuda.empty_cache()"

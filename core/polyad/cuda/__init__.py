@@ -4,6 +4,7 @@ Questions answer "none" without a device; what needs a device raises the registr
 install.
 
     devices.py  which device is meant, and what it is
+    graphs.py   work that is captured, and replayed
     memory.py   what tensors and the allocator hold
     random.py   seeds
     amp.py      PyTorch's older names for mixed precision
@@ -39,6 +40,12 @@ from .devices import (
     set_device as set_device,
     set_sync_debug_mode as set_sync_debug_mode,
     synchronize as synchronize,
+)
+from .graphs import (
+    CUDAGraph as CUDAGraph,
+    graph as graph,
+    graph_pool_handle as graph_pool_handle,
+    make_graphed_callables as make_graphed_callables,
 )
 from .memory import (
     OutOfMemoryError as OutOfMemoryError,
@@ -81,10 +88,6 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-CUDAGraph = stand_in("cuda.CUDAGraph")
-graph = stand_in("cuda.graph")
-graph_pool_handle = stand_in("cuda.graph_pool_handle")
-make_graphed_callables = stand_in("cuda.make_graphed_callables")
 MemPool = stand_in("cuda.MemPool")
 use_mem_pool = stand_in("cuda.use_mem_pool")
 clock_rate = stand_in("cuda.clock_rate")

@@ -5,9 +5,11 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Any
 
+from .. import streams
 from ..backend import DeviceProperties, registry
 from ..device import Device
 from ..errors import ArgumentTypeError, BackendError, DeviceError, NotSupported, safe_repr
+from ..state import state
 from ..tensor import Tensor
 
 
@@ -192,13 +194,16 @@ def ipc_collect() -> None:
 
 
 def is_current_stream_capturing() -> bool:
-    """Whether work of the current stream is captured into a graph: it never is.
+    """Whether work of the current stream is captured into a graph, see `polyad.cuda.CUDAGraph`; False without a device.
 
     >>> import polyad
     >>> polyad.cuda.is_current_stream_capturing()
     False
     """
-    return False
+    if not state.capturing:
+        return False
+    stream = streams.current_stream(named(None))
+    return streams.streams_of(stream.device).capturing(stream._handle)
 
 
 def synchronize(device: Any = None) -> None:

@@ -189,6 +189,8 @@ def _make_plan(op: Op, types: Signature, keyed: dict[str, Any], values: tuple[An
         except Exception as error:
             raise describe_failure(op, values, error) from error
         if prepared is not None:
+            if kernel.partial and op.body is not None:
+                prepared = _or_body(op, prepared, types)
             if numbers_to_round:
                 prepared = rounding_first(prepared, numbers_to_round)
             plan.kernel, plan.origin = prepared, kernel.origin
@@ -331,6 +333,25 @@ def _decompose(op: Op, values: tuple[Any, ...], needs_grad: bool) -> Any:
     elif result._type.dtype.category >= FLOATING:
         record(op, values, result)
     return result
+
+
+def _or_body(op: Op, kernel: Callable[..., Any], types: Signature) -> Callable[..., Any]:
+    """*kernel*, and the body of *op* for the calls that it leaves to it."""
+    count = len(types)
+
+    def call(*args: Any) -> Any:
+        results = kernel(*args)
+        if results is not NotImplemented:
+            return results
+        operands = [Tensor._of(arg, type_) if isinstance(type_, TensorType) else arg for arg, type_ in zip(args, types)]
+        before, state.grad_enabled = state.grad_enabled, False  # the call is recorded as a whole
+        try:
+            made = _run_body(op, (*operands, *args[count:]))
+        finally:
+            state.grad_enabled = before
+        return tuple([each._array for each in made]) if op.outputs else made._array
+
+    return call
 
 
 def _run_body(op: Op, values: tuple[Any, ...]) -> Any:

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..device import Device
 from ..dispatch.catalogue import PUBLIC
-from ..errors import ArgumentError, ArgumentTypeError, safe_repr
+from ..errors import ArgumentError, ArgumentTypeError, NotSupported, safe_repr
+from ..state import state
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -85,6 +86,12 @@ class Generator:
 
     def take(self, words: int) -> tuple[int, int]:
         """Reserve *words* 32-bit words: their (seed, offset). The next draw begins behind them."""
+        if state.capturing:
+            raise NotSupported(
+                "random numbers: their place in the sequence is a number of the host, which a graph would repeat in "
+                "every replay",
+                fix="draw them before each replay, into a tensor that the captured work reads: x.copy_(rand_like(x))",
+            )
         with self._lock:
             offset = self._offset
             self._offset = (offset + -(-words // 4)) % 2**64

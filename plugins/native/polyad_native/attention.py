@@ -86,7 +86,9 @@ def attention_backward(types: Signature) -> Call | None:
     """The kernel of `attention_backward`."""
     attend = _of(types, "attend_back")
 
-    def call(grad: Any, query: Any, key: Any, value: Any, mask: Any, sums: Any, causal: bool, scale: float) -> Any:
+    def call(
+        grad: Any, query: Any, key: Any, value: Any, mask: Any, out: Any, sums: Any, causal: bool, scale: float
+    ) -> Any:
         q, k, v, added = _operands(query, key, value, mask, broadcast=True)
         if grad.shape != (*q.shape[:-1], v.shape[-1]) or math.prod(sums.shape) != math.prod(q.shape[:-1]):
             raise NotNative

@@ -1,4 +1,5 @@
-"""Compare what `polyad_cupy` uses of CuPy and cuBLASLt with the real wheels, of which CuPy's imports without a driver.
+"""Compare what `polyad_cupy` uses of CuPy, cuBLASLt and cuDNN's frontend with the real wheels, which import without a
+driver.
 
     python compare_names.py --standin tests/backends/cupy/src/standin_cupy --backend backends/polyad_cupy
 
@@ -8,6 +9,8 @@ Run it where CuPy is installed and the stand-in is not. These things are looked 
   syntax;
 - every public name of the stand-in, its classes' members too, because the backend has run on nothing else; with the
   number of parameters that a function is called with at most, where CuPy's own tells;
+- the same for the stand-in for cuDNN's frontend, with the names of all parameters, which the frontend's functions tell
+  in their docstrings;
 - constants, structures and functions of cuBLASLt, by a compiler that reads the headers of NVIDIA's package;
 - numbers: kinds of copies from CuPy, launch parameters from the header of NVIDIA's package, and the names of device
   properties, which stand in CuPy's compiled code as texts.
@@ -21,6 +24,7 @@ import ctypes
 import importlib
 import inspect
 import json
+import os
 import re
 import subprocess
 import sys
@@ -65,11 +69,36 @@ print(json.dumps(found))
 """
 
 
-def inventory(standin: Path) -> dict[str, dict]:
-    """The stand-in's public names."""
-    places = [str(standin), str(standin.parent), *sys.path]
-    code = f"import sys; sys.path[:0] = {places!r}\n{_INVENTORY}"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+_FRONTEND = """
+import enum, inspect, json
+import cudnn
+found = {}
+def parameters(function):
+    given = [each for each in inspect.signature(function).parameters.values() if each.name != "self"]
+    by_place = inspect.Parameter.POSITIONAL_ONLY
+    return [f"arg{at}" if each.kind is by_place else each.name for at, each in enumerate(given)]
+for key, value in vars(cudnn).items():
+    if key.startswith("_") or inspect.ismodule(value):
+        continue
+    if inspect.isclass(value) and issubclass(value, enum.Enum):
+        found |= {f"{key}.{name}": None for name in value.__members__}
+    elif inspect.isclass(value):
+        found[key] = None
+        found |= {f"{key}.{name}": parameters(member) for name, member in vars(value).items()
+                  if inspect.isfunction(member) and (name == "__init__" or not name.startswith("_"))
+                  and not (key == "tensor" and name == "__init__")}
+    elif callable(value):
+        found[key] = parameters(value)
+print(json.dumps(found))
+"""
+
+
+def inventory(standin: Path, code: str = _INVENTORY) -> dict:
+    """What *code* says of the stand-ins' public names."""
+    places = [str(standin), str(standin.parent / "standin_cudnn"), str(standin.parent), *sys.path]
+    code = f"import sys; sys.path[:0] = {places!r}\n{code}"
+    environment = {**os.environ, "STANDIN_CUDNN": "1"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
     return json.loads(done.stdout)
 
 
@@ -156,7 +185,35 @@ def problems(standin: Path, backend: Path) -> list[str]:
             wrong.append(f"the stand-in's {name} takes {entry['parameters']} arguments, CuPy's {count}")
         if "number" in entry and name.startswith("cupy.cuda.runtime.") and value != entry["number"]:
             wrong.append(f"the stand-in's {name} is {entry['number']}, CuPy's {value}")
-    return wrong + _launch_parameters(backend) + _properties(backend) + _cublaslt(backend)
+    return wrong + _frontend(standin) + _launch_parameters(backend) + _properties(backend) + _cublaslt(backend)
+
+
+def _frontend(standin: Path) -> list[str]:
+    """What the stand-in for cuDNN's frontend has, and the frontend has not."""
+    wrong = []
+    for name, parameters in inventory(standin, _FRONTEND).items():
+        try:
+            value = real(f"cudnn.{name}")
+        except LookupError:
+            wrong.append(f"the stand-in has cudnn.{name}, the frontend does not")
+            continue
+        if parameters is None:
+            continue
+        known = _forms(value)
+        if not any(set(parameters) <= set(form) for form in known):
+            wrong.append(f"the stand-in's cudnn.{name} takes {parameters}, the frontend's {known}")
+    return wrong
+
+
+def _forms(function) -> list[list[str]]:
+    """The names of the parameters of each form of a function: from its signature, or as its docstring tells them."""
+    try:
+        found = [list(inspect.signature(function).parameters)]
+    except (TypeError, ValueError):
+        heads = re.findall(r"^(?:\d+\. )?\w+\((.*)\) -> ", function.__doc__ or "", re.MULTILINE)
+        found = [re.findall(r"(?:^|, )(\w+): ", head) for head in heads]
+    # pybind11 calls parameters without names arg0, arg1; the stand-in has them by place alone.
+    return [[name for name in form if name != "self"] for form in found if "*args" not in form]
 
 
 def _launch_parameters(backend: Path) -> list[str]:

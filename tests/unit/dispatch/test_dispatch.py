@@ -11,7 +11,7 @@ from polyad.dispatch.catalogue import OPS, PUBLIC
 from polyad.dispatch.modes import Mode
 from polyad.dispatch.op import composite, function, gradient, op_of, primitive
 from polyad.dispatch.promotion import promoted
-from polyad.dispatch.structure import pointwise
+from polyad.dispatch.structure import opaque, pointwise
 from polyad.errors import InternalError
 from polyad.ops.declaring.shape_rules import same
 from polyad.tensor import Tensor
@@ -341,3 +341,31 @@ def test_an_argument_without_the_attribute_is_the_callers_mistake(scratch, monke
         test_function(x, ["text"])
     with pytest.raises(TypeError, match="test_function: input is str, not a tensor"):
         test_function("text", ["text"])
+
+
+def test_a_partial_kernel_leaves_calls_to_the_body(scratch, monkeypatch) -> None:
+    taken = []
+
+    def kernel(input, factor):
+        if factor == 2:
+            return NotImplemented
+        taken.append(factor)
+        return input * np.float32(factor)
+
+    @composite(dtype=promoted, structure=opaque, shape=lambda input, factor: input)
+    def test_scaled(input: Tensor, factor: float) -> Tensor:
+        return input + input if factor == 2 else input.exp()
+
+    gradient(test_scaled, input=lambda g, factor: g * factor)
+    others = plugins.candidate_kernels
+    own = {"test_scaled": [Kernel(kernel, partial=True)]}
+    monkeypatch.setattr(plugins, "candidate_kernels", lambda backend, op: own.get(op) or others(backend, op))
+    x = polyad.tensor([1.0, 2.0], requires_grad=True)
+    for factor in (3.0, 2.0):
+        result = test_scaled(x, factor)
+        assert result.tolist() == [factor, 2 * factor]
+        x.grad = None
+        result.sum().backward()
+        assert x.grad.tolist() == [factor, factor]
+    assert taken == [3.0]
+    assert polyad.is_grad_enabled()

@@ -67,6 +67,7 @@ def eigh(input: Array, upper: bool) -> tuple[Array, Array]:
     values, vectors = new(device, input.shape[:-1], input.dtype.to_real()), new(device, input.shape, input.dtype)
     _watched("linalg.eigh", a, batch, shared.NOT_FINITE)
     for matrix, w, v in zip(_matrices(a), _matrices(values, 1), _matrices(vectors)):
+        device.check_library("linalg.eigh", "cuSOLVER", "factorize outside of the capture")
         with device.driver("linalg.eigh"), device.stream, device.pool.temporaries():
             found = cupy.linalg.eigh(shown(matrix), UPLO="U" if upper else "L")
         for to, of in zip((w, v), found):
@@ -85,6 +86,7 @@ def svd(input: Array, full_matrices: bool) -> tuple[Array, Array, Array]:
     vh = new(device, (*batch, columns if full_matrices else n, columns), dtype)
     _watched("linalg.svd", a, batch, shared.NOT_FINITE)
     for matrix, *results in zip(_matrices(a), _matrices(u), _matrices(values, 1), _matrices(vh)):
+        device.check_library("linalg.svd", "cuSOLVER", "factorize outside of the capture")
         with device.driver("linalg.svd"), device.stream, device.pool.temporaries():
             found = cupy.linalg.svd(shown(matrix), full_matrices)
         for to, of in zip(results, found):

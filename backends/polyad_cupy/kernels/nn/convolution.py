@@ -1,15 +1,16 @@
-"""Convolution over one to three dimensions as matrices of patches and products.
+"""Convolution over one to three dimensions: by cuDNN where that is proved (`cudnn_convolution`), else as matrices of
+patches and products.
 
-The path that needs nothing but copies and `cupy.matmul`. The columns of patches are a copy of a strided view of the
-padded input. For the gradient with respect to the input a kernel adds up, for each of its elements, what the columns of
-products hold for it, in a fixed order. Half types are computed in float32. The batch is taken in parts, so that the
-columns of one have at most `_MOST` bytes.
+The latter is the path that needs nothing but copies and `cupy.matmul`. The columns of patches are a copy of a strided
+view of the padded input. For the gradient with respect to the input a kernel adds up, for each of its elements, what
+the columns of products hold for it, in a fixed order. Half types are computed in float32. The batch is taken in parts,
+so that the columns of one have at most `_MOST` bytes.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from polyad.backend import Kernel
@@ -23,6 +24,7 @@ from polyad_kernels.source.walking import Walk, closing, cut, letters, local_siz
 
 from ..products.matmul import multiply
 from ..sums import add_to
+from . import cudnn_convolution as by_cudnn
 
 Sizes = tuple[int, ...]
 
@@ -96,7 +98,7 @@ def _with_bias(out: Array, bias: Array | None) -> Array:
     return out
 
 
-def convolution(
+def convolved(
     input: Array, weight: Array, bias: Array | None, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
 ) -> Array:
     kernel, used = weight.shape[2:], _used(input.dtype)
@@ -117,7 +119,7 @@ def convolution(
     return _as(wide, input.dtype)
 
 
-def convolution_transposed(
+def transposed(
     input: Array, weight: Array, bias: Array | None, size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes,
     groups: int,
 ) -> Array:  # fmt: skip
@@ -139,7 +141,7 @@ def convolution_transposed(
     return _with_bias(out, bias)
 
 
-def convolution_weight_grad(
+def weight_grad(
     grad: Array, input: Array, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
 ) -> Array:
     used, outs, images = _used(input.dtype), grad.shape[2:], input.shape[0]
@@ -231,10 +233,18 @@ def _add_columns(
     _adding(device, out.dtype, walk.rank)(items, out.buffer, columns.buffer, *numbers, *walk.arguments(chunk))
 
 
+def _first_of(fast: Callable[..., Array | None], safe: Callable[..., Array]) -> Callable[..., Array]:
+    def convolve(*arguments: Any) -> Array:
+        done = fast(*arguments)
+        return safe(*arguments) if done is None else done
+
+    return convolve
+
+
 _COMPUTED = frozenset(ALL) - {bool_}
 
 KERNELS = {
-    "convolution": Kernel(convolution, dtypes=_COMPUTED),
-    "convolution_transposed": Kernel(convolution_transposed, dtypes=_COMPUTED),
-    "convolution_weight_grad": Kernel(convolution_weight_grad, dtypes=_COMPUTED),
+    "convolution": Kernel(_first_of(by_cudnn.convolved, convolved), dtypes=_COMPUTED),
+    "convolution_transposed": Kernel(_first_of(by_cudnn.transposed, transposed), dtypes=_COMPUTED),
+    "convolution_weight_grad": Kernel(_first_of(by_cudnn.weight_grad, weight_grad), dtypes=_COMPUTED),
 }

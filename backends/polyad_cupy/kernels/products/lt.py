@@ -11,16 +11,15 @@ import numpy as np
 
 from polyad import get_float32_matmul_precision
 from polyad.codegen import collapse
-from polyad.dtypes import DType, bfloat16, float16, float32, float64
+from polyad.dtypes import DType, float32
 from polyad.interop.numpy import numpy_dtype
 from polyad_kernels.array import Array, new
 from polyad_kernels.kept import kept
-from polyad_kernels.kernels.memory import conversion as copying
 
 from ...libraries.cublaslt import TYPES, LtError, Multiplier, Operand, Product, version
+from ..comparing import EPSILON, TF32_EPSILON, on_host
 
 WAY, TF32_WAY = "products by cuBLASLt", "TF32 by cuBLASLt"
-_EPSILON = {float16: 2.0**-10, bfloat16: 2.0**-7, float32: 2.0**-23, float64: 2.0**-52}
 _TRIED = (
     # batch, m, k, n, whether a and b are transposed in memory, and whether a is the same for the whole batch
     ((), 64, 96, 32, False, False, False),
@@ -89,8 +88,7 @@ def _objection(device: Any, tf32: bool) -> str:
     """What is wrong with cuBLASLt's products here, beside the safe ones; empty if nothing is."""
     rng = np.random.default_rng(0)
     for dtype in (float32,) if tf32 else TYPES:
-        # TF32 rounds both factors to 10 bits behind the point.
-        error = 2.0**-10 if tf32 else _EPSILON[dtype]
+        error = TF32_EPSILON if tf32 else EPSILON[dtype]
         for batch, m, k, n, a_turned, b_turned, shared in _TRIED:
             a = _random(device, rng, dtype, () if shared else batch, m, k, a_turned)
             b = _random(device, rng, dtype, batch, k, n, b_turned)
@@ -101,8 +99,8 @@ def _objection(device: Any, tf32: bool) -> str:
             if not _run(fast, a, b, bias, tf32):
                 return f"{dtype.name} {batch} {m} x {k} x {n} is not taken"
             _safe(safe, a, b)
-            wanted = _host(safe) if bias is None else _host(safe) + _host(bias)
-            wrong = np.abs(_host(fast) - wanted).max() / np.abs(wanted).max()
+            wanted = on_host(safe) if bias is None else on_host(safe) + on_host(bias)
+            wrong = np.abs(on_host(fast) - wanted).max() / np.abs(wanted).max()
             if not wrong <= 8 * error:
                 return f"{dtype.name} {batch} {m} x {k} x {n} differs by {wrong:.1e} of the largest element"
     return ""
@@ -123,11 +121,3 @@ def _random(device: Any, rng: Any, dtype: DType, batch: tuple[int, ...], rows: i
         return x
     steps = (*x.steps[:-2], x.steps[-1], x.steps[-2])
     return Array(x.block, dtype, (*batch, rows, columns), steps, x.offset)
-
-
-def _host(x: Array) -> Any:
-    wide = new(x.device, x.shape, float64)
-    copying.copy(wide, x)
-    host = np.empty(x.shape, np.float64)
-    x.device.read(host.reshape(-1).view(np.uint8), wide.buffer, 0)
-    return host

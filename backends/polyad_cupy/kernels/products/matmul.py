@@ -23,6 +23,10 @@ from ..sums import add_to
 from ..views import shown
 from . import lt
 
+_BEFORE_CAPTURE = (
+    "multiply once before the capture, so that cuBLASLt is compared and used; `polyad doctor` tells why not"
+)
+
 
 def product(a: Array, b: Array, transpose_a: bool, transpose_b: bool) -> Array:
     a, b = (_turned(a) if transpose_a else a), (_turned(b) if transpose_b else b)
@@ -50,6 +54,7 @@ def multiply(out: Array, a: Array, b: Array) -> None:
 def multiply_safely(out: Array, a: Array, b: Array) -> None:
     """The same by `cupy.matmul`, its defects avoided."""
     device, wide = out.device, out
+    device.check_library("matrix product", "cuBLAS", _BEFORE_CAPTURE)
     if out.dtype in (float16, bfloat16):
         wide = new(device, out.shape, float32)
         a, b = _widened(a), _widened(b)

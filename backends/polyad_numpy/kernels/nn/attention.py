@@ -110,7 +110,7 @@ def attention(query: Any, key: Any, value: Any, mask: Any, causal: bool, scale: 
 
 
 def attention_backward(
-    grad: Any, query: Any, key: Any, value: Any, mask: Any, sums: Any, causal: bool, scale: float
+    grad: Any, query: Any, key: Any, value: Any, mask: Any, out: Any, sums: Any, causal: bool, scale: float
 ) -> tuple[Any, Any, Any]:
     heads = _Heads(query, key, value, mask, causal, scale)
     arriving, sums = heads.flat(_wide(grad)), sums.reshape(heads.count, heads.rows)

@@ -10,9 +10,9 @@ import operator
 from typing import TYPE_CHECKING, Any
 
 from ...errors import ArgumentTypeError, ShapeError, safe_repr
+from ...layout import has_channels_last
 
 if TYPE_CHECKING:
-    from ...layout import Shape, Strides
     from ...tensor import Tensor
 
 Sizes = tuple[int, ...]
@@ -90,24 +90,16 @@ def arranged(result: Tensor, *batches: Tensor) -> Tensor:
     for batch in batches:
         array = batch._array
         strides = array.strides
-        if strides[1] <= strides[-1] and _has_channels_last(array.shape, strides):
+        if strides[1] <= strides[-1] and has_channels_last(array.shape, strides):
+            rank, made = len(strides), result._array
+            if made.strides[1] <= made.strides[-1] and has_channels_last(made.shape, made.strides):
+                return result
             from ..memory.copying import _copy
             from ..shaping.reshape import _permute
 
-            rank = len(strides)
             copied = _copy(_permute(result, (0, *range(2, rank), 1)))
             return _permute(copied, (0, rank - 1, *range(1, rank - 1)))
     return result
-
-
-def _has_channels_last(shape: Shape, strides: Strides) -> bool:
-    """Whether PyTorch takes these strides for channels-last ones; where both orders fit, they are row-major."""
-    least = 0
-    for dim in (1, *range(len(shape) - 1, 1, -1), 0):
-        if not shape[dim] or not strides[1] or strides[dim] < least or (dim == 0 and least == strides[1]):
-            return False
-        least = strides[dim] * max(shape[dim], 1)
-    return True
 
 
 def unbatched(result: Tensor, ndim: int, count: int = 2) -> Tensor:

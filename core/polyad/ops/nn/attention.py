@@ -117,11 +117,12 @@ def _attention_backward(
     key: Tensor,
     value: Tensor,
     attn_mask: Tensor | None,
+    averages: Tensor,
     sums: Tensor,
     is_causal: bool,
     scale: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The gradients of `attention`, with all dimensions of batches; *sums* are what it gave."""
+    """The gradients of `attention`, with all dimensions of batches; *averages* and *sums* are what it gave."""
     wide = _wide(grad)
     weights, _ = _weights(_scores(query, key, attn_mask, is_causal, scale))
     of_weights = matmul(wide, _wide(value).transpose(-2, -1))
@@ -138,8 +139,8 @@ joint_gradient(
     _attention,
     "query",
     "value",
-    lambda grads, query, key, value, attn_mask, sums, is_causal, scale: _attention_backward(
-        grads[0], query, key, value, attn_mask, sums.detach(), is_causal, scale
+    lambda grads, query, key, value, attn_mask, out, sums, is_causal, scale: _attention_backward(
+        grads[0], query, key, value, attn_mask, out.detach(), sums.detach(), is_causal, scale
     ),
 )
 by_body(_attention)

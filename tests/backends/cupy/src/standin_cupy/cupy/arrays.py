@@ -84,8 +84,16 @@ def matmul(a, b, out=None):
     left, right, to = a._host(), b._host(), out._host()
     if to.shape != (*np.broadcast_shapes(left.shape[:-2], right.shape[:-2]), left.shape[-2], right.shape[-1]):
         raise ValueError("out has another shape")
-    simulation.queue_of(get_current_stream().ptr).put(lambda: to.__setitem__(..., _product(left, right)))
+    library_queue().put(lambda: to.__setitem__(..., _product(left, right)))
     return out
+
+
+def library_queue():
+    """The current stream's work, for a library of NVIDIA's that CuPy gives its stream: not while that is captured."""
+    queue = simulation.queue_of(get_current_stream().ptr)
+    if queue.capture:
+        raise NotImplementedError("calling cuBLAS API during stream capture is currently unsupported")
+    return queue
 
 
 def _product(a, b):

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from . import simulation
-from .arrays import ndarray
-from .cuda.stream import get_current_stream
+from .arrays import library_queue, ndarray
 
 
 def _later(function, a, *results):
@@ -17,7 +15,7 @@ def _later(function, a, *results):
         for place, value in zip(to, function(given), strict=True):
             place[...] = value
 
-    simulation.queue_of(get_current_stream().ptr).put(work)
+    library_queue().put(work)
     return results
 
 

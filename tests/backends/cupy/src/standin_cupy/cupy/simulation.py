@@ -69,13 +69,30 @@ class Memory:
         self.contents = self._bytes[self._at : self._at + size]
         self.contents[:] = POISON
 
+    def _guards(self) -> tuple[np.ndarray, np.ndarray]:
+        behind = self._at + self.size
+        return self._bytes[self._at - GUARD : self._at], self._bytes[behind : behind + GUARD]
+
+    def mend(self) -> None:
+        """Let nobody have written beside it."""
+        for guard in self._guards():
+            guard[:] = GUARDED
+
     def check(self) -> None:
         """Raise if somebody wrote beside it."""
-        before = self._bytes[self._at - GUARD : self._at]
-        behind = self._bytes[self._at + self.size : self._at + self.size + GUARD]
+        before, behind = self._guards()
         if (before != GUARDED).any() or (behind != GUARDED).any():
             self.device.broken = "IllegalAddress"
             raise Failure("IllegalAddress")
+
+
+def mend_device(number: int) -> None:
+    """Let device *number* be as before it was broken."""
+    device = devices[number]
+    device.broken = ""
+    device.null.work.clear()
+    for memory in device.blocks.values():
+        memory.mend()
 
 
 class Device:
@@ -127,6 +144,9 @@ class Device:
     def finish(self) -> None:
         """Do all work, the youngest stream's first."""
         with lock:
+            for queue in self.streams.values():
+                if queue.capture:
+                    queue.capture.refuse("StreamCaptureUnsupported")
             for queue in reversed([self.null, *self.streams.values()]):
                 queue.finish()
             for memory in self.blocks.values():
@@ -134,8 +154,31 @@ class Device:
         self.check()
 
 
+class Capture:
+    """Work that is noted for a graph instead of being put off.
+
+    Attributes:
+        touched: the memory that it names.
+        unjoined: the streams that took part and that the first has not waited for since.
+    """
+
+    def __init__(self, origin: Queue) -> None:
+        self.origin = origin
+        self.work: list = []
+        self.queues, self.unjoined = {origin}, set()
+        self.touched: set[Memory] = set()
+        self.trouble = ""
+
+    def refuse(self, name: str) -> None:
+        """Raise for what may not be done meanwhile, which spoils the graph."""
+        self.trouble = "StreamCaptureInvalidated"
+        raise Failure(name)
+
+
 class Queue:
     """A stream's work, in order."""
+
+    capture: Capture | None = None
 
     numbers = itertools.count(0x5000, 0x10)
 
@@ -150,10 +193,32 @@ class Queue:
         """Put *work* off."""
         self.device.check()
         with lock:
-            self.work.append(work)
+            if self.capture:
+                self.capture.work.append(work)
+                if self is not self.capture.origin:
+                    self.capture.unjoined.add(self)
+            else:
+                self.work.append(work)
+
+    def wait(self, other: Queue, mark, capture: Capture | None, reached) -> None:
+        """Put *reached* off, which does what *other* has up to its *mark*; *capture* is what the mark was noted in."""
+        if capture is None and self.capture is None:
+            self.put(reached)
+        elif capture is None:
+            self.capture.refuse("StreamCaptureIsolation")
+        elif self.capture is None and not capture.trouble and other.capture is capture:
+            capture.queues.add(self)
+            capture.unjoined.add(self)
+            self.capture = capture
+        elif self.capture is not capture:
+            capture.refuse("StreamCaptureMerge")
+        elif self is capture.origin:
+            capture.unjoined.discard(other)
 
     def finish(self, until=None) -> None:
         """Do the work, up to the mark *until* if there is one."""
+        if self.capture:
+            self.capture.refuse("StreamCaptureUnsupported")
         with lock:
             while self.work:
                 work = self.work.popleft()
@@ -191,4 +256,7 @@ def owner_of(address: int, size: int) -> Memory:
     found = devices[current()].owner(address)
     if found is None or not found.live or address + size > found.address + found.size:
         raise Failure("IllegalAddress" if any(d.owner(address) for d in devices) else "InvalidValue")
+    for queue in found.device.streams.values():
+        if queue.capture:
+            queue.capture.touched.add(found)
     return found

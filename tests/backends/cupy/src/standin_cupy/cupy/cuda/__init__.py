@@ -2,6 +2,7 @@
 
 from . import driver as driver, memory as memory, nvrtc as nvrtc, runtime as runtime
 from .allocators import using_allocator as using_allocator
+from .graph import Graph as Graph
 from .memory import (
     MemoryPointer as MemoryPointer,
     MemoryPool as MemoryPool,

@@ -6,6 +6,7 @@ import threading
 import time
 
 from .. import simulation
+from . import graph as _graph
 from .runtime import CUDARuntimeError as _Error, failing
 
 _local = threading.local()
@@ -61,8 +62,12 @@ class Stream:
         return self
 
     @property
+    @failing
     def done(self):
-        return not self._queue().work
+        queue = self._queue()
+        if queue.capture:
+            queue.capture.refuse("StreamCaptureUnsupported")
+        return not queue.work
 
     @failing
     def synchronize(self):
@@ -77,7 +82,30 @@ class Stream:
     def wait_event(self, event):
         queue, mark = event._queue, event._mark
         if mark is not None:
-            self._queue().put(lambda: event._reached(queue, mark))
+            self._queue().wait(queue, mark, event._capture, lambda: event._reached(queue, mark))
+
+    @failing
+    def begin_capture(self, mode=None):
+        queue = self._own
+        if queue is None:
+            raise simulation.Failure("StreamCaptureUnsupported")
+        if queue.capture:
+            raise simulation.Failure("IllegalState")
+        queue.capture = simulation.Capture(queue)
+
+    @failing
+    def end_capture(self):
+        capture = self._queue().capture
+        if capture is None or capture.origin is not self._own:
+            raise simulation.Failure("IllegalState")
+        for queue in capture.queues:
+            queue.capture = None
+        if capture.trouble or capture.unjoined:
+            raise simulation.Failure(capture.trouble or "StreamCaptureUnjoined")
+        return _graph.Graph(capture)
+
+    def is_capturing(self):
+        return self._queue().capture is not None
 
 
 class ExternalStream(Stream):
@@ -93,7 +121,7 @@ class Event:
 
     def __init__(self, block=False, disable_timing=False, interprocess=False):
         self._timing = not disable_timing
-        self._queue = self._mark = self._time = None
+        self._queue = self._mark = self._time = self._capture = None
 
     @failing
     def record(self, stream=None):
@@ -102,7 +130,7 @@ class Event:
         def mark():
             self._time = time.perf_counter()
 
-        self._mark = mark
+        self._mark, self._capture = mark, self._queue.capture
         self._queue.put(mark)
 
     @staticmethod
@@ -110,12 +138,19 @@ class Event:
         if mark in queue.work:
             queue.finish(mark)
 
+    def _known(self):
+        if self._capture:
+            self._capture.refuse("CapturedEvent")
+
     @property
+    @failing
     def done(self):
+        self._known()
         return self._mark is None or self._mark not in self._queue.work
 
     @failing
     def synchronize(self):
+        self._known()
         if self._mark is not None:
             self._reached(self._queue, self._mark)
 

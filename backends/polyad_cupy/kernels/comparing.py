@@ -1,0 +1,31 @@
+"""How far what a fast way computed is from what the safe one did, for the proofs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from polyad.dtypes import bfloat16, float16, float32, float64
+from polyad_kernels.array import Array, new
+from polyad_kernels.kernels.memory import conversion as copying
+
+EPSILON = {float16: 2.0**-10, bfloat16: 2.0**-7, float32: 2.0**-23, float64: 2.0**-52}
+
+TF32_EPSILON = 2.0**-10
+"""TF32 rounds both factors to 10 bits behind the point."""
+
+
+def difference(fast: Array, safe: Array) -> float:
+    """The largest difference of two elements, by the largest element of *safe*."""
+    wanted = on_host(safe)
+    return float(np.abs(on_host(fast) - wanted).max() / np.abs(wanted).max())
+
+
+def on_host(x: Array) -> Any:
+    """The elements of *x* as float64."""
+    wide = new(x.device, x.shape, float64)
+    copying.copy(wide, x)
+    host = np.empty(x.shape, np.float64)
+    x.device.read(host.reshape(-1).view(np.uint8), wide.buffer, 0)
+    return host
