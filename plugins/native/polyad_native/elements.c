@@ -214,6 +214,7 @@ static Method methods[] = {
     {"dropout", dropout, FASTCALL, "dropout(out, kept, in, numbers)"},
     {"max_pool_backward", NAME(max_pool_backward), FASTCALL, "max_pool_backward(out, grad, input, largest, windows)"},
     {"add_at", NAME(add_at), FASTCALL, "add_at(out, source, index, sizes)"},
+    {"gather", NAME(gather), FASTCALL, "gather(out, in, index, sizes)"},
     {"running_sum", NAME(running_sum), FASTCALL, "running_sum(out, in, outer, count, inner)"},
     {"cross_entropy", NAME(cross_entropy), FASTCALL, "cross_entropy(out, scores, target, ignored[, grad[, mean]])"},
     {NULL, NULL, 0, NULL},

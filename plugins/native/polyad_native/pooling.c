@@ -49,19 +49,32 @@ static int NAME(back_of_four)(const REAL *restrict image, const REAL *restrict l
     return !nan;
 }
 
+/* Row *y* of an image as its windows see it: the columns of each phase of the stride side by side, *apart* of them, so that
+   a tap of many windows is one vector. Around them is nan, which equals nothing. */
+static void NAME(phases)(const NAME(Windows) *w, const REAL *row, long apart, REAL *to)
+{
+    const long step = w->stride_x;
+    for (long n = 0; n < step * apart; ++n) to[n] = (REAL)NAN;
+    for (long phase = 0; phase < step; ++phase, to += apart) {
+        const long first = ((phase - w->pad_x) % step + step) % step, at = (first + w->pad_x) / step;
+        const long count = least(first < w->width ? (w->width - 1 - first) / step + 1 : 0, apart - at);
+        REAL *restrict into = to + at;
+        if (step == 2) for (long n = 0; n < count; ++n) into[n] = row[first + 2 * n];
+        else for (long n = 0; n < count; ++n) into[n] = row[first + step * n];
+    }
+}
+
 /* A row of windows at a time: first which tap has the largest element, the first one if several have, then the sums. */
 static void NAME(max_pool_back)(void *context, long part, long parts)
 {
     NAME(Pooling) *p = context;
     const NAME(Windows) *w = &p->w;
-    WORD *places = scratch(0, sizeof(WORD) * (size_t)w->out_width);
-    long *begins = scratch(1, 2 * sizeof(long) * (size_t)w->kernel_x), *ends = begins + w->kernel_x;
-    if (!places || !begins) { p->failed = 1; return; }
-    for (long j = 0; j < w->kernel_x; ++j) { /* which windows of a row have this tap inside the image */
-        const long at = j * w->dilation_x - w->pad_x;
-        begins[j] = at < 0 ? up(-at, w->stride_x) : 0;
-        ends[j] = at >= w->width ? 0 : least(w->out_width, (w->width - 1 - at) / w->stride_x + 1);
-    }
+    enum { TOGETHER = 16 };
+    const long across = up(w->out_width, TOGETHER) * TOGETHER, reach = (w->kernel_x - 1) * w->dilation_x;
+    const long apart = across + reach / w->stride_x, line = apart * w->stride_x;
+    WORD *places = scratch(0, sizeof(WORD) * (size_t)across);
+    REAL *lines = scratch(1, sizeof(REAL) * (size_t)(across + line * w->height)), *most = lines + line * w->height;
+    if (!places || !lines) { p->failed = 1; return; }
     const int four = w->kernel_y == 2 && w->kernel_x == 2 && w->stride_y == 2 && w->stride_x == 2 && !w->pad_y && !w->pad_x
         && w->dilation_y == 1 && w->dilation_x == 1 && w->out_height * 2 <= w->height && w->out_width * 2 <= w->width;
     for (long plane = w->planes * part / parts; plane < w->planes * (part + 1) / parts; ++plane) {
@@ -69,6 +82,8 @@ static void NAME(max_pool_back)(void *context, long part, long parts)
         REAL *out = p->out + plane * w->height * w->width;
         if (!four || w->out_height * 2 < w->height || w->out_width * 2 < w->width)
             memset(out, 0, sizeof(REAL) * (size_t)(w->height * w->width));
+        if (!four)
+            for (long row = 0; row < w->height; ++row) NAME(phases)(w, image + row * w->width, apart, lines + row * line);
         for (long y = 0; y < w->out_height; ++y) {
             const REAL *largest = p->largest + (plane * w->out_height + y) * w->out_width;
             const REAL *grad = p->grad + (plane * w->out_height + y) * w->out_width;
@@ -76,24 +91,19 @@ static void NAME(max_pool_back)(void *context, long part, long parts)
             if (four) {
                 if (NAME(back_of_four)(image + top, largest, grad, out + top, w->width, w->out_width)) continue;
                 memset(out + top, 0, 2 * sizeof(REAL) * (size_t)w->width);
+                for (long row = 2 * y; row < 2 * y + 2; ++row)
+                    NAME(phases)(w, image + row * w->width, apart, lines + row * line);
             }
-            for (long x = 0; x < w->out_width; ++x) places[x] = -1;
+            for (long x = 0; x < across; ++x) places[x] = -1;
+            for (long x = 0; x < across; ++x) most[x] = x < w->out_width ? largest[x] : (REAL)0;
             for (long i = w->kernel_y - 1; i >= 0; --i) {
                 const long row = y * w->stride_y - w->pad_y + i * w->dilation_y;
                 if (row < 0 || row >= w->height) continue;
                 for (long j = w->kernel_x - 1; j >= 0; --j) {
-                    const long at = row * w->width + j * w->dilation_x - w->pad_x;
-                    const WORD step = (WORD)w->stride_x, from = (WORD)at;
-                    const long begin = begins[j], end = ends[j];
-                    if (step == 2)
-                        for (long x = begin; x < end; ++x)
-                            places[x] = image[at + x * 2] == largest[x] ? from + (WORD)x * 2 : places[x];
-                    else if (step == 1)
-                        for (long x = begin; x < end; ++x)
-                            places[x] = image[at + x] == largest[x] ? from + (WORD)x : places[x];
-                    else
-                        for (long x = begin; x < end; ++x)
-                            places[x] = image[at + x * step] == largest[x] ? from + (WORD)x * step : places[x];
+                    const long tap = j * w->dilation_x;
+                    const WORD step = (WORD)w->stride_x, at = (WORD)(row * w->width + tap - w->pad_x);
+                    const REAL *from = lines + row * line + tap % w->stride_x * apart + tap / w->stride_x;
+                    for (long x = 0; x < across; ++x) places[x] = from[x] == most[x] ? at + (WORD)x * step : places[x];
                 }
             }
             for (long x = 0; x < w->out_width; ++x) {

@@ -36,6 +36,7 @@ def supplies() -> Iterator[KernelSupply]:
         ("embedding_backward", rows.embedding_backward, 1 << 8),
         ("index_add", rows.index_add, 1 << 10),
         ("scatter_add", rows.scatter_add, 1 << 10),
+        ("gather", rows.gather, 1 << 12),
         ("cumsum", rows.cumsum, 1 << 12),
         ("cross_entropy", rows.cross_entropy, 1 << 8),
         ("cross_entropy_backward", rows.cross_entropy_backward, 1 << 8),
