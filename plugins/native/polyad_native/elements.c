@@ -212,6 +212,7 @@ static Method methods[] = {
     {"bind", bind, FASTCALL, "bind(address, array)"},
     {"copy", copy, FASTCALL, "copy(out, in, size)"},
     {"dropout", dropout, FASTCALL, "dropout(out, kept, in, numbers)"},
+    {"max_pool", NAME(max_pool_forward), FASTCALL, "max_pool(out, input, windows)"},
     {"max_pool_backward", NAME(max_pool_backward), FASTCALL, "max_pool_backward(out, grad, input, largest, windows)"},
     {"add_at", NAME(add_at), FASTCALL, "add_at(out, source, index, sizes)"},
     {"gather", NAME(gather), FASTCALL, "gather(out, in, index, sizes)"},

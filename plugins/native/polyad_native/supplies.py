@@ -32,6 +32,7 @@ def supplies() -> Iterator[KernelSupply]:
         ("gru_sequence_backward", recurrent.gru_sequence_backward, 1),
         ("rnn_sequence", recurrent.rnn_sequence, 1),
         ("rnn_sequence_backward", recurrent.rnn_sequence_backward, 1),
+        ("max_pool", pooling.max_pool, 1 << 10),
         ("max_pool_backward", pooling.max_pool_backward, 1 << 10),
         ("embedding_backward", rows.embedding_backward, 1 << 8),
         ("index_add", rows.index_add, 1 << 10),

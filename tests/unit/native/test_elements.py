@@ -33,6 +33,7 @@ def dropped(x):
 
 
 WORK = {
+    "largest of windows": lambda: functional.max_pool2d(seeded(7, 9, 33, 40), 3, 2, 1),
     "pool of four": lambda: gradient(lambda x: functional.max_pool2d(x, 2), 7, 9, 33, 40),
     "overlapping pool": lambda: gradient(lambda x: functional.max_pool2d(x, 3, 2, 1), 7, 9, 33, 40),
     "embedding": lambda: gradient(lambda w: functional.embedding(polyad.tensor(ROWS), w), 900, 24),
@@ -121,6 +122,7 @@ def test_the_gradient_of_a_pool_goes_to_the_first_of_the_largest(size, kernel, s
     grad = seeded(*out.shape)
     leaf = polyad.tensor(x, requires_grad=True)
     functional.max_pool2d(leaf, kernel, stride, padding, dilation).backward(grad)
+    assert np.array_equal(functional.max_pool2d(polyad.tensor(x), kernel, stride, padding, dilation).numpy(), out.numpy())
     wanted = np.zeros((12, size[0] * size[1]), np.float32)
     np.add.at(wanted, (np.arange(12)[:, None], places.numpy().reshape(12, -1)), grad.numpy().reshape(12, -1))
     np.testing.assert_allclose(leaf.grad.numpy().reshape(12, -1), wanted, rtol=1e-5, atol=1e-6)
