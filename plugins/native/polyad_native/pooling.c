@@ -49,18 +49,35 @@ static int NAME(back_of_four)(const REAL *restrict image, const REAL *restrict l
     return !nan;
 }
 
+/* Where in a row of phases each tap begins; then for each phase its first column, its place, and how many columns it has. */
+static long *NAME(looked_up)(const NAME(Windows) *w, long apart)
+{
+    long *found = scratch(2, sizeof(long) * (size_t)(w->kernel_x + 3 * w->stride_x)), *at = found;
+    if (!found) return NULL;
+    for (long j = 0; j < w->kernel_x; ++j)
+        *at++ = j * w->dilation_x % w->stride_x * apart + j * w->dilation_x / w->stride_x;
+    for (long phase = 0; phase < w->stride_x; ++phase, at += 3) {
+        at[0] = ((phase - w->pad_x) % w->stride_x + w->stride_x) % w->stride_x;
+        at[1] = phase * apart + (at[0] + w->pad_x) / w->stride_x;
+        at[2] = least(at[0] < w->width ? (w->width - 1 - at[0]) / w->stride_x + 1 : 0, (phase + 1) * apart - at[1]);
+    }
+    return found;
+}
+
 /* A row of an image as its windows see it: the columns of each phase of the stride side by side, *apart* of them, so that
    a tap of many windows is one vector. Around them is *around*. */
-static void NAME(phases)(const NAME(Windows) *w, const REAL *row, long apart, REAL *to, REAL around)
+static void NAME(phases)(
+    const NAME(Windows) *w, const long *look, const REAL *row, long apart, REAL *restrict to, REAL around)
 {
     const long step = w->stride_x;
     for (long n = 0; n < step * apart; ++n) to[n] = around;
-    for (long phase = 0; phase < step; ++phase, to += apart) {
-        const long first = ((phase - w->pad_x) % step + step) % step, at = (first + w->pad_x) / step;
-        const long count = least(first < w->width ? (w->width - 1 - first) / step + 1 : 0, apart - at);
-        REAL *restrict into = to + at;
-        if (step == 2) for (long n = 0; n < count; ++n) into[n] = row[first + 2 * n];
-        else for (long n = 0; n < count; ++n) into[n] = row[first + step * n];
+    const long *at = look + w->kernel_x;
+    for (long phase = 0; phase < step; ++phase, at += 3) {
+        REAL *restrict into = to + at[1];
+        const REAL *from = row + at[0];
+        if (step == 1) for (long n = 0; n < at[2]; ++n) into[n] = from[n];
+        else if (step == 2) for (long n = 0; n < at[2]; ++n) into[n] = from[2 * n];
+        else for (long n = 0; n < at[2]; ++n) into[n] = from[step * n];
     }
 }
 
@@ -91,12 +108,6 @@ static long NAME(phase)(const NAME(Windows) *w)
     return NAME(broad)(w) + (w->kernel_x - 1) * w->dilation_x / w->stride_x;
 }
 
-/* Where tap *j* of a row's windows begins in it. */
-static inline long NAME(tap)(const NAME(Windows) *w, long j, long apart)
-{
-    return j * w->dilation_x % w->stride_x * apart + j * w->dilation_x / w->stride_x;
-}
-
 /* A plane at a time, by rows of windows. */
 static void NAME(max_pool)(void *context, long part, long parts)
 {
@@ -104,18 +115,19 @@ static void NAME(max_pool)(void *context, long part, long parts)
     const NAME(Windows) *w = &p->w;
     const long across = NAME(broad)(w), apart = NAME(phase)(w), line = apart * w->stride_x;
     REAL *lines = scratch(1, sizeof(REAL) * (size_t)(across + line * w->height)), *restrict most = lines + line * w->height;
-    if (!lines) { p->failed = 1; return; }
+    const long *look = NAME(looked_up)(w, apart);
+    if (!lines || !look) { p->failed = 1; return; }
     for (long plane = w->planes * part / parts; plane < w->planes * (part + 1) / parts; ++plane) {
         const REAL *image = p->input + plane * w->height * w->width;
         for (long row = 0; row < w->height; ++row)
-            NAME(phases)(w, image + row * w->width, apart, lines + row * line, -(REAL)INFINITY);
+            NAME(phases)(w, look, image + row * w->width, apart, lines + row * line, -(REAL)INFINITY);
         for (long y = 0; y < w->out_height; ++y) {
             for (long x = 0; x < across; ++x) most[x] = -(REAL)INFINITY;
             for (long i = 0; i < w->kernel_y; ++i) {
                 const long row = y * w->stride_y - w->pad_y + i * w->dilation_y;
                 if (row < 0 || row >= w->height) continue;
                 for (long j = 0; j < w->kernel_x; ++j) {
-                    const REAL *from = lines + row * line + NAME(tap)(w, j, apart);
+                    const REAL *from = lines + row * line + look[j];
                     for (long x = 0; x < across; ++x) most[x] = (from[x] > most[x]) | (from[x] != from[x]) ? from[x] : most[x];
                 }
             }
@@ -134,7 +146,8 @@ static void NAME(max_pool_back)(void *context, long part, long parts)
     WORD *restrict places = scratch(0, sizeof(WORD) * (size_t)across);
     REAL *lines = scratch(1, sizeof(REAL) * (size_t)(2 * across + 2 * whole)), *restrict most = lines + 2 * whole;
     REAL *sums = lines + whole, *restrict grads = most + across;
-    if (!places || !lines) { p->failed = 1; return; }
+    const long *look = NAME(looked_up)(w, apart);
+    if (!places || !lines || !look) { p->failed = 1; return; }
     const int four = w->kernel_y == 2 && w->kernel_x == 2 && w->stride_y == 2 && w->stride_x == 2 && !w->pad_y && !w->pad_x
         && w->dilation_y == 1 && w->dilation_x == 1 && w->out_height * 2 == w->height && w->out_width * 2 == w->width;
     for (long plane = w->planes * part / parts; plane < w->planes * (part + 1) / parts; ++plane) {
@@ -148,7 +161,7 @@ static void NAME(max_pool_back)(void *context, long part, long parts)
                                       out + 2 * y * w->width, w->width, w->out_width);
         if (done) continue;
         for (long row = 0; row < w->height; ++row)
-            NAME(phases)(w, image + row * w->width, apart, lines + row * line, (REAL)NAN); /* which equals nothing */
+            NAME(phases)(w, look, image + row * w->width, apart, lines + row * line, (REAL)NAN); /* which equals nothing */
         memset(sums, 0, sizeof(REAL) * (size_t)whole);
         for (long y = 0; y < w->out_height; ++y, largest += w->out_width, grad += w->out_width) {
             const long top = y * w->stride_y - w->pad_y;
@@ -162,7 +175,7 @@ static void NAME(max_pool_back)(void *context, long part, long parts)
                 const long row = top + i * w->dilation_y;
                 if (row < 0 || row >= w->height) continue;
                 for (long j = w->kernel_x - 1; j >= 0; --j) {
-                    const REAL *from = lines + row * line + NAME(tap)(w, j, apart);
+                    const REAL *from = lines + row * line + look[j];
                     const WORD own = (WORD)(i * w->kernel_x + j);
                     for (long x = 0; x < across; ++x) places[x] = from[x] == most[x] ? own : places[x];
                 }
@@ -171,7 +184,7 @@ static void NAME(max_pool_back)(void *context, long part, long parts)
                 const long row = top + i * w->dilation_y;
                 if (row < 0 || row >= w->height) continue;
                 for (long j = w->kernel_x - 1; j >= 0; --j) {
-                    REAL *restrict to = sums + row * line + NAME(tap)(w, j, apart);
+                    REAL *restrict to = sums + row * line + look[j];
                     const WORD own = (WORD)(i * w->kernel_x + j);
                     for (long x = 0; x < across; ++x) to[x] += places[x] == own ? grads[x] : 0;
                 }

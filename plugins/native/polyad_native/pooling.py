@@ -39,6 +39,8 @@ def max_pool(types: Signature) -> Call | None:
     def call(x: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool) -> Any:
         if x.ndim not in (3, 4) or not x.size or ceil_mode:
             raise NotNative
+        if math.prod(kernel) <= 4:  # NumPy's few maxima of whole arrays are as fast, and faster for small images
+            raise NotNative
         out = tuple(map(window_count, x.shape[2:], kernel, stride, padding, dilation))
         if min(out) < 1:
             raise NotNative
