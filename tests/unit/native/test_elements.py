@@ -47,6 +47,7 @@ WORK = {
     "its gradient": lambda: gradient(lambda x: functional.cross_entropy(x, polyad.tensor(CLASSES)), 700, 65),
     "turned copy": lambda: seeded(301, 517).t().contiguous(),
     "copy of heads": lambda: seeded(9, 65, 4, 24).transpose(1, 2).contiguous(),
+    "joining": lambda: polyad.cat([seeded(300, 41), seeded(300, 7), seeded(300, 190)], 1),
     "dropout": lambda: dropped(seeded(300, 401)),
 }
 
@@ -76,6 +77,18 @@ def test_a_copy_of_turned_dimensions(dtype, order) -> None:
         assert np.array_equal(copied.numpy(), x[part].transpose(order))
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int16, np.bool_])
+@pytest.mark.parametrize("dim", [0, 1, 2])
+def test_joining(dtype, dim) -> None:
+    shapes = [(23, 31, 37) for _ in range(5)]
+    for number, size in enumerate((3, 0, 40, 1, 29)):
+        shapes[number] = (*shapes[number][:dim], size, *shapes[number][dim + 1 :])
+    arrays = [rng.integers(0, 200, shape).astype(dtype) for shape in shapes]
+    assert np.array_equal(
+        polyad.cat([polyad.tensor(array) for array in arrays], dim).numpy(), np.concatenate(arrays, dim)
+    )
+
+
 def test_the_gradient_of_a_pool_goes_to_the_last_nan_of_a_window() -> None:
     x = polyad.zeros(1, 4, 32, 32)
     x[0, 0, 0, 0] = x[0, 0, 1, 1] = x[0, 1, 2, 3] = math.nan
@@ -94,7 +107,7 @@ def test_rows_are_added_in_order() -> None:
     assert np.array_equal(found.numpy(), expected)
 
 
-@pytest.mark.parametrize("shape, dim", [((3, 900, 7), 1), ((900, 21), 0), ((2, 3, 900), -1), ((900,), 0)])
+@pytest.mark.parametrize(("shape", "dim"), [((3, 900, 7), 1), ((900, 21), 0), ((2, 3, 900), -1), ((900,), 0)])
 def test_gathered_elements_are_those_of_the_definition(shape, dim) -> None:
     places = list(shape)
     places[dim] = 3000
@@ -109,7 +122,7 @@ def test_gathered_elements_are_those_of_the_definition(shape, dim) -> None:
 
 
 @pytest.mark.parametrize(
-    "size, kernel, stride, padding, dilation",
+    ("size", "kernel", "stride", "padding", "dilation"),
     [
         ((33, 40), 3, 2, 1, 1), ((33, 40), (3, 5), (1, 3), (1, 2), (2, 1)), ((40, 61), 2, 3, 0, 1),
         ((37, 50), 4, 2, 2, 3), ((20, 70), (1, 3), (2, 5), 0, (1, 4)), ((31, 31), 2, 2, 1, 1),
@@ -122,7 +135,9 @@ def test_the_gradient_of_a_pool_goes_to_the_first_of_the_largest(size, kernel, s
     grad = seeded(*out.shape)
     leaf = polyad.tensor(x, requires_grad=True)
     functional.max_pool2d(leaf, kernel, stride, padding, dilation).backward(grad)
-    assert np.array_equal(functional.max_pool2d(polyad.tensor(x), kernel, stride, padding, dilation).numpy(), out.numpy())
+    assert np.array_equal(
+        functional.max_pool2d(polyad.tensor(x), kernel, stride, padding, dilation).numpy(), out.numpy()
+    )
     wanted = np.zeros((12, size[0] * size[1]), np.float32)
     np.add.at(wanted, (np.arange(12)[:, None], places.numpy().reshape(12, -1)), grad.numpy().reshape(12, -1))
     np.testing.assert_allclose(leaf.grad.numpy().reshape(12, -1), wanted, rtol=1e-5, atol=1e-6)
