@@ -74,7 +74,14 @@ __attribute__((noinline)) static void NAME(tile_by_columns)(
 {
     const long row = 1;
     NAME(vector) s[ROWS][2] = {};
-    ACCUMULATE(s, a, step, b, depth, 32)
+    if (columns <= NAME(LANES)) /* the sums are the same, and half as many */
+        for (long k = 0; k < depth; ++k) {
+            __builtin_prefetch(a + (k + 32) * step);
+            const NAME(vector) only = *(const NAME(vector) *)(b + k * NAME(COLUMNS));
+            _Pragma("GCC unroll 16") for (int i = 0; i < ROWS; ++i) s[i][0] += a[i + k * step] * only;
+        }
+    else
+        ACCUMULATE(s, a, step, b, depth, 32)
     NAME(put)(s, c, apart, rows, columns, add, bias);
 }
 

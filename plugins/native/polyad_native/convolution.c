@@ -73,20 +73,46 @@ __attribute__((noinline)) static void NAME(patches)(
         x = 0;
         if (++y == g->out_height) y = 0, ++image;
     }
-    long run = there == C && g->stride_x == 1 ? C : 1;
+    if (g->stride_x != 1) {
+        for (long k = begin; k < end; ++k, to += C)
+            for (long j = 0; j < C; ++j) to[j] = frame[c->taps[k] + places[j]];
+        return;
+    }
+    long run = there == C ? C : 1;
     for (; run > 1; run /= 2) {
         long j = 0;
         while (j < C && places[j] + run - 1 == places[j + run - 1]) j += run;
         if (j >= C) break;
     }
-    for (long k = begin; k < end; ++k, to += C) {
-        const REAL *from = frame + c->taps[k];
-        if (run == C) memcpy(to, from + places[0], sizeof(REAL) * C);
-        else if (run == 16) for (long j = 0; j < C; j += 16) memcpy(to + j, from + places[j], sizeof(REAL) * 16);
-        else if (run == 8) for (long j = 0; j < C; j += 8) memcpy(to + j, from + places[j], sizeof(REAL) * 8);
-        else if (run == 4) for (long j = 0; j < C; j += 4) memcpy(to + j, from + places[j], sizeof(REAL) * 4);
-        else for (long j = 0; j < C; ++j) to[j] = from[places[j]];
+    if (run >= 8 || (run == 4 && g->out_width <= 8)) {
+        for (long k = begin; k < end; ++k, to += C) {
+            const REAL *from = frame + c->taps[k];
+            if (run == C) memcpy(to, from + places[0], sizeof(REAL) * C);
+            else if (run == 16) for (long j = 0; j < C; j += 16) memcpy(to + j, from + places[j], sizeof(REAL) * 16);
+            else if (run == 8) for (long j = 0; j < C; j += 8) memcpy(to + j, from + places[j], sizeof(REAL) * 8);
+            else for (long j = 0; j < C; j += 4) memcpy(to + j, from + places[j], sizeof(REAL) * 4);
+        }
+        return;
     }
+    /* Rows of the image, each in copies of a fixed size: what a copy writes too much, the next one writes over, or the
+       next row of the panel. The last row has nothing after it and is copied one by one. */
+    long pieces = 0, piece = g->out_width <= 8 ? 8 : 16, at_piece[C];
+    for (long j = 0; j < C; ++pieces) {
+        long length = 1;
+        while (length < piece && j + length < C && places[j + length] == places[j] + length) ++length;
+        if (j >= there) length = least(piece, C - j); /* columns that nobody reads */
+        at_piece[pieces] = j;
+        j += length;
+    }
+    for (long k = begin; k < end - 1; ++k, to += C) {
+        const REAL *from = frame + c->taps[k];
+        if (piece == 8)
+            for (long n = 0; n < pieces; ++n) memcpy(to + at_piece[n], from + places[at_piece[n]], sizeof(REAL) * 8);
+        else
+            for (long n = 0; n < pieces; ++n) memcpy(to + at_piece[n], from + places[at_piece[n]], sizeof(REAL) * 16);
+    }
+    if (begin < end)
+        for (long j = 0; j < C; ++j) to[j] = frame[c->taps[end - 1] + places[j]];
 }
 
 static void NAME(convolve_images)(void *context, long part, long parts)
@@ -163,7 +189,8 @@ static void NAME(multiply_patches)(void *context, long part, long parts)
             for (long i = 0; i < panels; ++i)
                 NAME(tile_by_columns)(c->packed + ((unit / across * panels + i) * c->depth + begin) * ROWS, ROWS,
                                       c->laid + (unit * c->depth + begin) * C, least(c->stretch, c->depth - begin),
-                                      sums + ((unit - from) * panels + i) * TILE, C, ROWS, C, begin > 0, NULL);
+                                      sums + ((unit - from) * panels + i) * TILE, C, ROWS,
+                                      (int)least(C, total - unit % across * C), begin > 0, NULL);
     for (long unit = from; unit < to; ++unit) {
         const long at = unit % across * C, columns = least(C, total - at);
         for (long k = 0, many; k < columns; k += many) { /* of one image */

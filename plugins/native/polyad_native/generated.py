@@ -15,7 +15,7 @@ PRIMITIVES = (
     "add", "sub", "mul", "div", "neg", "abs", "sign", "exp", "expm1", "log", "log1p", "maximum", "minimum", "pow",
     "sqrt", "floor", "ceil", "trunc", "round", "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh",
     "tanh", "asinh", "acosh", "atanh", "where", "eq", "lt", "le", "ne", "gt", "ge", "exp2", "log2", "log10",
-    "isnan", "isinf", "isfinite", "fmax", "fmin", "hypot", "erfc", "remainder", "fmod", "floor_divide",
+    "isnan", "isinf", "isfinite", "fmax", "fmin", "hypot", "erf", "erfc", "remainder", "fmod", "floor_divide",
     "logical_not", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "sum", "amax", "amin", "any", "all",
     "mean", "max_all", "min_all", "cast",
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The gradient of the largest element of windows, by the engine's threads."""
+"""The largest element of windows and its gradient, by the engine's threads."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from polyad.backend.interface import Signature
+from polyad.ops.declaring.windows import window_count
 
 from .choosing import Call, NotNative
 from .engine import elements, function
@@ -20,6 +21,34 @@ _PACK = struct.Struct("13q").pack
 
 def _two(sizes: Sizes, lacking: int) -> tuple[int, ...]:
     return sizes if len(sizes) == 2 else (lacking, *sizes)
+
+
+def _windows(x: Any, out: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> bytes:
+    return _PACK(
+        math.prod(x.shape[:2]), *_two(x.shape[2:], 1), *_two(kernel, 1), *_two(out, 1), *_two(stride, 1),
+        *_two(padding, 0), *_two(dilation, 1),
+    )  # fmt: skip
+
+
+def max_pool(types: Signature) -> Call | None:
+    """The kernel of `max_pool`."""
+    run = function(elements, "max_pool", types[0].dtype)
+    if run is None:
+        return None
+
+    def call(x: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool) -> Any:
+        if x.ndim not in (3, 4) or not x.size or ceil_mode:
+            raise NotNative
+        if math.prod(kernel) <= 4:  # NumPy's few maxima of whole arrays are as fast, and faster for small images
+            raise NotNative
+        out = tuple(map(window_count, x.shape[2:], kernel, stride, padding, dilation))
+        if min(out) < 1:
+            raise NotNative
+        result = np.empty((*x.shape[:2], *out), x.dtype)
+        run(result, np.ascontiguousarray(x), _windows(x, out, kernel, stride, padding, dilation))
+        return result
+
+    return call
 
 
 def max_pool_backward(types: Signature) -> Call | None:
@@ -37,11 +66,7 @@ def max_pool_backward(types: Signature) -> Call | None:
             raise NotNative
         g, x, out = map(np.ascontiguousarray, (g, x, out))
         result = np.empty(x.shape, x.dtype)
-        windows = _PACK(
-            math.prod(x.shape[:2]), *_two(x.shape[2:], 1), *_two(kernel, 1), *_two(g.shape[2:], 1), *_two(stride, 1),
-            *_two(padding, 0), *_two(dilation, 1),
-        )  # fmt: skip
-        run(result, g, x, out, windows)
+        run(result, g, x, out, _windows(x, g.shape[2:], kernel, stride, padding, dilation))
         return result
 
     return call

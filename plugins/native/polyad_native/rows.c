@@ -60,6 +60,51 @@ static Object *NAME(add_at)(Object *self, Object *const *args, intptr_t count)
     return PyLong_FromLongLong(inside);
 }
 
+/* ------------------------------------------------------------------------------------------ elements at indices
+
+   out[o, i, k] = in[o, index[o, i, k], k], in stretches whose indices are looked at first. */
+
+typedef struct {
+    REAL *out;
+    const REAL *in;
+    const int64_t *index;
+    long outer, rows, size, count;
+    _Atomic int outside;
+} NAME(Gathering);
+
+enum { NAME(TAKEN) = 1024 };
+
+static void NAME(take)(void *context, long part, long parts)
+{
+    NAME(Gathering) *g = context;
+    const int single = g->size == 1;
+    const long length = single ? g->count : g->size, cuts = up(length, NAME(TAKEN));
+    const long units = (single ? g->outer : g->outer * g->count) * cuts;
+    for (long unit = units * part / parts; unit < units * (part + 1) / parts; ++unit) {
+        const long line = unit / cuts, begin = unit % cuts * NAME(TAKEN), count = least(NAME(TAKEN), length - begin);
+        const int64_t *index = g->index + line * length + begin;
+        REAL *restrict out = g->out + line * length + begin;
+        uint64_t most = 0;
+        for (long n = 0; n < count; ++n) most = (uint64_t)index[n] > most ? (uint64_t)index[n] : most;
+        if (most >= (uint64_t)g->rows) { g->outside = 1; return; }
+        const REAL *in = g->in + (single ? line : line / g->count) * g->rows * g->size;
+        if (single) for (long n = 0; n < count; ++n) out[n] = in[index[n]];
+        else for (long n = 0; n < count; ++n) out[n] = in[index[n] * g->size + begin + n];
+    }
+}
+
+/* gather(out, in, index, sizes): whether all of *index* is in the range. The sizes are outer, rows, size, count. */
+static Object *NAME(gather)(Object *self, Object *const *args, intptr_t count)
+{
+    const int64_t *sizes = (const int64_t *)PyBytes_AsString(args[3]);
+    NAME(Gathering) g = {(REAL *)((Array *)args[0])->data, (const REAL *)((Array *)args[1])->data,
+                         (const int64_t *)((Array *)args[2])->data, sizes[0], sizes[1], sizes[2], sizes[3], 0};
+    void *thread = PyEval_SaveThread();
+    polyad_parallel(NAME(take), &g, g.outer * g.size * g.count < 1 << 14 ? 1 : 16);
+    PyEval_RestoreThread(thread);
+    return PyLong_FromLongLong(!g.outside);
+}
+
 /* ------------------------------------------------------------------------------------------ running sums
 
    Of (outer, count, inner) along the second dimension, added in double. Eight sums go on side by side, since each waits

@@ -1,4 +1,4 @@
-"""Sums at indices, running sums and cross entropy, by the engine's threads."""
+"""Elements and sums at indices, running sums and cross entropy, by the engine's threads."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from .choosing import Call, NotNative
 from .engine import elements, function
 
 _PACK = struct.Struct("7q").pack
+_FOUR = struct.Struct("4q").pack
 
 
 def _of(types: Signature, name: str) -> Any:
@@ -78,6 +79,25 @@ def scatter_add(types: Signature) -> Call | None:
         return _added(add, array.copy(order="C"), source, index, outer, shape[dim], size, places[dim], each=True)
 
     return None if add is None else call
+
+
+def gather(types: Signature) -> Call | None:
+    """The kernel of `gather`."""
+    run = _of(types, "gather")
+
+    def call(array: Any, index: Any, dim: int) -> Any:
+        shape, places = array.shape, index.shape
+        if not index.size or not array.size or len(places) != len(shape) or index.dtype != np.int64:
+            raise NotNative
+        if places[:dim] != shape[:dim] or places[dim + 1 :] != shape[dim + 1 :]:
+            raise NotNative
+        out = np.empty(places, array.dtype)
+        sizes = _FOUR(math.prod(shape[:dim]), shape[dim], math.prod(shape[dim + 1 :]), places[dim])
+        if not run(out, np.ascontiguousarray(array), np.ascontiguousarray(index), sizes):
+            raise NotNative
+        return out
+
+    return None if run is None else call
 
 
 def cumsum(types: Signature) -> Call | None:

@@ -33,11 +33,14 @@ def dropped(x):
 
 
 WORK = {
+    "largest of windows": lambda: functional.max_pool2d(seeded(7, 9, 33, 40), 3, 2, 1),
     "pool of four": lambda: gradient(lambda x: functional.max_pool2d(x, 2), 7, 9, 33, 40),
     "overlapping pool": lambda: gradient(lambda x: functional.max_pool2d(x, 3, 2, 1), 7, 9, 33, 40),
     "embedding": lambda: gradient(lambda w: functional.embedding(polyad.tensor(ROWS), w), 900, 24),
     "index_add": lambda: seeded(900, 24).index_add(0, polyad.tensor(ROWS), seeded(3000, 24)),
     "inner index_add": lambda: seeded(9, 900, 5).index_add(1, polyad.tensor(ROWS), seeded(9, 3000, 5)),
+    "gather": lambda: seeded(900, 24).gather(0, polyad.tensor(ROWS.reshape(125, 24))),
+    "inner gather": lambda: seeded(3, 900).gather(1, polyad.tensor(ROWS.reshape(3, 1000))),
     "running sum": lambda: seeded(201, 333).cumsum(1),
     "outer running sum": lambda: seeded(333, 701).cumsum(0),
     "cross entropy": lambda: functional.cross_entropy(seeded(700, 65), polyad.tensor(CLASSES), reduction="none"),
@@ -102,6 +105,42 @@ def test_rows_are_added_in_order() -> None:
     np.add.at(expected, ROWS, source)
     found = polyad.zeros(900, 24).index_add(0, polyad.tensor(ROWS), polyad.tensor(source))
     assert np.array_equal(found.numpy(), expected)
+
+
+@pytest.mark.parametrize(("shape", "dim"), [((3, 900, 7), 1), ((900, 21), 0), ((2, 3, 900), -1), ((900,), 0)])
+def test_gathered_elements_are_those_of_the_definition(shape, dim) -> None:
+    places = list(shape)
+    places[dim] = 3000
+    index = rng.integers(0, 900, places)
+    x = rng.standard_normal(shape).astype(np.float32)
+    found = polyad.tensor(x).gather(dim, polyad.tensor(index))
+    assert np.array_equal(found.numpy(), np.take_along_axis(x, index, dim))
+    for wrong in (-1, 900):
+        index[(-1,) * len(shape)] = wrong
+        with pytest.raises(IndexError):
+            polyad.tensor(x).gather(dim, polyad.tensor(index))
+
+
+@pytest.mark.parametrize(
+    ("size", "kernel", "stride", "padding", "dilation"),
+    [
+        ((33, 40), 3, 2, 1, 1), ((33, 40), (3, 5), (1, 3), (1, 2), (2, 1)), ((40, 61), 2, 3, 0, 1),
+        ((37, 50), 4, 2, 2, 3), ((20, 70), (1, 3), (2, 5), 0, (1, 4)), ((31, 31), 2, 2, 1, 1),
+    ],
+)  # fmt: skip
+def test_the_gradient_of_a_pool_goes_to_the_first_of_the_largest(size, kernel, stride, padding, dilation) -> None:
+    x = np.random.default_rng(1).integers(0, 5, (3, 4, *size)).astype(np.float32)
+    pooled = lambda x: functional.max_pool2d(x, kernel, stride, padding, dilation, return_indices=True)  # noqa: E731
+    out, places = pooled(polyad.tensor(x))
+    grad = seeded(*out.shape)
+    leaf = polyad.tensor(x, requires_grad=True)
+    functional.max_pool2d(leaf, kernel, stride, padding, dilation).backward(grad)
+    assert np.array_equal(
+        functional.max_pool2d(polyad.tensor(x), kernel, stride, padding, dilation).numpy(), out.numpy()
+    )
+    wanted = np.zeros((12, size[0] * size[1]), np.float32)
+    np.add.at(wanted, (np.arange(12)[:, None], places.numpy().reshape(12, -1)), grad.numpy().reshape(12, -1))
+    np.testing.assert_allclose(leaf.grad.numpy().reshape(12, -1), wanted, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("wrong", [-1, 900])
