@@ -32,7 +32,7 @@ MAX_THREADS, MAX_BLOCK, MAX_GRID, MAX_SHARED = 1024, (1024, 1024, 64), (2**31 - 
 _HERE = Path(__file__).parent
 _HEADERS = ("cuda_on_host.h", "cuda_fp16.h", "cuda_bf16.h")
 _FLAGS = (
-    "-std=c++20", "-nostdinc++", "-O1", "-w", "-fPIC", "-fwrapv", "-fno-strict-aliasing", "-fsanitize=undefined",
+    "-std=c++20", "-nostdinc++", "-O0", "-w", "-fPIC", "-fwrapv", "-fno-strict-aliasing", "-fsanitize=undefined",
     "-fno-sanitize-recover=all", "-fno-sanitize=vptr", "-fvisibility=hidden", "-fno-gnu-unique",
 )  # fmt: skip
 """Half of the time goes to starting compiler, assembler and linker; the sanitizer is a sixth, -O1 instead of -O0 as
