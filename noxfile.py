@@ -72,15 +72,16 @@ BACKENDS = {
     "opencl": Backend("opencl", "1/60", extra="opencl"),
     "opencl-intel": Backend("opencl", "2/30", extra="opencl", requirements=INTEL, default=False),
     "cuda": Backend("cuda"),
-    # The whole backend without a GPU: a kernel takes the machine's compiler half a second where it is new.
-    "cuda-standin": Backend("cuda", "11/480", package="tests/backends/cupy", tests="tests/unit/cuda"),
+    # The whole backend without a GPU: a kernel takes the machine's compiler a twentieth of a second where it is new.
+    # For more of the suite give another shard behind "--".
+    "cuda-standin": Backend("cuda", "11/240", package="tests/backends/cupy", tests="tests/unit/cuda"),
     "fake": Backend("fake", "3/8", package="tests/backends/fake"),
     "fake-fp32": Backend(
         "fake", "4/8", package="tests/backends/fake", environment={"POLYAD_FAKE_FP64": "0", "POLYAD_FAKE_FP16": "0"}
     ),
     # A kernel takes the machine's compiler a tenth of a second; they are kept too.
     "c": Backend("c", "6/160", package="tests/backends/c", options=("--allow-fallback",)),
-    # Generated CUDA C on the host, on three schedules; a kernel takes the machine's compiler half a second.
+    # Generated CUDA C on the host, on three schedules; a kernel takes the machine's compiler a twentieth of one.
     "cudahost": Backend(
         "cudahost",
         "12/960",

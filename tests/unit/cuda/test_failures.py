@@ -163,6 +163,7 @@ def test_a_library_that_is_missing_is_told_with_the_package_that_brings_it(libra
 def test_doctor_names_the_package_of_a_library_that_is_missing(library, wheel):
     said = _elsewhere("import polyad; print(polyad.backends.doctor('cuda', seconds=3))", STANDIN_CUPY_LACKING=library)
     assert f"pip install {wheel}" in said
+    assert "to the backend's author" not in said
 
 
 def test_a_forked_process_is_told():

@@ -35,9 +35,11 @@ _FLAGS = (
     "-std=c++20", "-nostdinc++", "-O0", "-w", "-fPIC", "-fwrapv", "-fno-strict-aliasing", "-fsanitize=undefined",
     "-fno-sanitize-recover=all", "-fno-sanitize=vptr", "-fvisibility=hidden", "-fno-gnu-unique",
 )  # fmt: skip
-"""Half of the time goes to starting compiler, assembler and linker; the sanitizer is a sixth, -O1 instead of -O0 as
-much.
-"""
+"""Making kernels faster would take longer than they run; the sanitizer adds a tenth to the compiler's time."""
+
+_LINKED = ("-shared", "-nostdlib", "-Wl,-s,-z,noseparate-code", "-l:libm.so.6")
+"""Without names and padding, which are half of such a small library."""
+
 _RUNTIME_FLAGS = ("-std=c++20", "-O2", "-w", "-fPIC", "-shared")
 _LIBRARIES = CompiledFolder("cuda-on-host")
 
@@ -107,8 +109,7 @@ def _built(source: str, defines: tuple[str, ...]) -> Module:
     text = _DYNAMIC.sub(r"\1 *const \2 = (\1 *)cu_dynamic;", source)
     text = _ASSEMBLY.sub(lambda found: f"{found[2]} = {_instruction(found[1])}({found[3]})", text)
     text = f'#include "cuda_on_host.h"\n#line 1 "kernel.cu"\n{text}\n{_entries(types)}'
-    flags = (*_FLAGS, *defines, "-shared", "-nostdlib", "-l:libm.so.6")
-    library = _compiled(text, flags, f"{_identity()}\0{_headers()}", _headers_folder)
+    library = _compiled(text, (*_FLAGS, *defines, *_LINKED), f"{_identity()}\0{_headers()}", _headers_folder)
     _runtime()
     return Module(_loaded(library), types, bounds, bool(_WAITS.search(plain)))
 
