@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -68,7 +69,7 @@ class NumpyBackend(Backend):
 
     def as_strided(self, root: Any, dtype: DType, shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> Any:
         size = dtype.itemsize
-        return np.ndarray(shape, numpy_dtype(dtype), root, offset * size, [stride * size for stride in strides])
+        return np.ndarray(shape, numpy_dtype(dtype), root, offset * size, _in_bytes(strides, size))
 
     def to_dlpack(self, array: Any, stream: Any, max_version: tuple[int, int] | None) -> Any:
         return array.__dlpack__(stream=stream, max_version=max_version)
@@ -85,6 +86,11 @@ class NumpyBackend(Backend):
     @property
     def kernels(self) -> KernelTable:
         return KERNELS
+
+
+@lru_cache(maxsize=4096)
+def _in_bytes(strides: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
+    return tuple([stride * itemsize for stride in strides])
 
 
 def _allocated(make: Callable[..., Any], shape: tuple[int, ...], dtype: DType) -> Any:

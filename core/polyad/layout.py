@@ -200,6 +200,11 @@ def broadcast_shapes(*shapes: Shape) -> Shape:
     """
     if len(shapes) == 2 and shapes[0] == shapes[1]:
         return shapes[0]
+    return _broadcast(shapes)
+
+
+@lru_cache(maxsize=4096)
+def _broadcast(shapes: tuple[Shape, ...]) -> Shape:
     rank = max((len(shape) for shape in shapes), default=0)
     result = [1] * rank
     for shape in shapes:

@@ -139,12 +139,14 @@ def run(
     inspect = inspector()
     last_users: dict[Node, list[Leaf]] | None = None
     freeing: Node | None = None  # the node whose turn it is, if this pass frees it
+    at_once = accumulate and not create_graph and needed is None and not captured
+    begun: set[Leaf] = set()  # leaves that got their gradient, or its first part, at once
     try:
         while heap:
             node = heappop(heap)[1]
-            if node not in arrived:
+            gradient: Any = arrived.pop(node, None)
+            if gradient is None:
                 continue  # a leaf that had all its gradients before its turn came
-            gradient: Any = arrived.pop(node)
             hooks = node.hooks
             if hooks is not None and hooks.tensor:
                 # Hooks may hold what they saw. An id that is used again costs a leaf a copy, no more.
@@ -159,7 +161,7 @@ def run(
                 captured[capture[node]] = gradient
                 shared.add(id(gradient))
             node_class = node.__class__
-            if node in ends and node_class is not Leaf:
+            if needed is not None and node_class is not Leaf and node in ends:
                 continue
             if node_class is Output:
                 parent = node.parent  # type: ignore[attr-defined]
@@ -230,16 +232,18 @@ def run(
                         continue
                     if part._array.shape != receiver.shape or part._type.dtype is not receiver.type.dtype:
                         part = _fit(node, receiver, part)
+                    if receiver.__class__ is Leaf and receiver not in arrived:
+                        if part is gradient:
+                            shared.add(id(part))
+                            keep.append(part)
+                        if at_once and _taken_at_once(receiver, part, shared, begun):
+                            continue
+                        if last_users is None and accumulate and _is_awaited(receiver):
+                            last_users = this.last_users(node)
                     if receiver in arrived:
                         arrived[receiver] = add(arrived[receiver], part)
                     else:
                         arrived[receiver] = part
-                        if receiver.__class__ is Leaf:
-                            if part is gradient:
-                                shared.add(id(part))
-                                keep.append(part)
-                            if last_users is None and accumulate and _is_awaited(receiver):
-                                last_users = this.last_users(node)
                         heappush(heap, (-receiver.seq, receiver))
             if freeing is not None:
                 node.freed = [call[0] for call in calls]
@@ -286,6 +290,24 @@ def _in_another_thread(work: Callable[[], list[Tensor | None]]) -> list[Tensor |
     if errors:
         raise errors.pop()
     return found[0]
+
+
+def _taken_at_once(leaf: Leaf, part: Tensor, shared: set[int], begun: set[Leaf]) -> bool:
+    """Add *part* to ``.grad`` of *leaf* now, if the pass began that gradient or nobody waits for it to be complete."""
+    tensor = leaf.tensor()
+    if tensor is None or tensor._node is not leaf:
+        return False
+    if leaf in begun:
+        with _locks[leaf.seq % len(_locks)]:
+            present = tensor._grad
+            if present is not None:  # not in place: what began the gradient may still wait elsewhere
+                tensor._grad = add(present, part)
+                return True
+    elif tensor._grad is not None or leaf.accumulated_hooks is not None or leaf.hooks is not None:
+        return False
+    begun.add(leaf)
+    _accumulate(leaf, part, False, shared)
+    return True
 
 
 def _is_awaited(leaf: Any) -> bool:

@@ -83,7 +83,7 @@ def _add(total: Tensor | None, part: Tensor) -> Tensor:
 
 def _symmetric(op: Op, values: tuple[Any, ...], tangents: list[Any]) -> Tensor | None:
     total: Tensor | None = None
-    for position, _, function, pick in op.formulas:
+    for position, _, function, pick, _ in op.formulas:
         tangent: Any = tangents[position]
         if tangent is not None:
             total = _add(total, conjugate(function(conjugate(tangent), *pick(values))))
@@ -133,7 +133,7 @@ def _affine(op: Op, values: tuple[Any, ...], tangents: list[Any], positions: Seq
 
 
 def _reduction(op: Op, values: tuple[Any, ...], tangents: list[Any], out: Tensor) -> Tensor:
-    ((position, _, function, pick),) = op.formulas
+    ((position, _, function, pick, _),) = op.formulas
     tangent: Any = tangents[position]
     slope = conjugate(function(ones_like(out.detach()), *pick(values)))
     assert op.forward is not None
@@ -158,7 +158,7 @@ def _transposed(op: Op, values: tuple[Any, ...], tangents: list[Any], outs: tupl
     with enable_grad():
         entries = [enter(zeros_like(out.detach()), op.name) if live else None for out, live in zip(outs, smooth)]
         gradient = entries if op.outputs else entries[0]
-        for position, given, function, pick in op.formulas:
+        for position, given, function, pick, _ in op.formulas:
             several = given == "several"
             at: Any = tangents[position]
             if at is None or (several and all(tangent is None for tangent in at)):

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
+from ..layout import Layout
 from .promotion import Rule
 from .structure import StridesRule, Structure, check_structure
 
@@ -23,7 +24,7 @@ ShapeRule = Callable[..., Any]
 
 class Formula(NamedTuple):
     """A gradient formula: for the operand at *position* (or the operands, for a slice),
-    ``function(grad, *pick(values))``.
+    ``function(grad, *pick(values))``. *saved* is what *pick* computes, as an expression of ``v``, a call's values.
 
     *given* says how the operand may be given: "tensor" for a tensor, "several" for more than one, anything else for
     what may be absent.
@@ -33,6 +34,7 @@ class Formula(NamedTuple):
     given: str
     function: Callable[..., Any]
     pick: Callable[[tuple[Any, ...]], tuple[Any, ...]]
+    saved: str
 
 
 class ForwardRule(NamedTuple):
@@ -92,11 +94,13 @@ class Op:
         outputs: names of the results if there are several, else empty.
         body: the decomposition or layout arithmetic, None for a primitive.
         formulas: gradient formulas.  saves_out: whether any of them needs the result.
+        calls: from a call's values (and result, if it is saved) to what its node holds, see `polyad.history.node.Node`.
         saves_tensors: whether any of them needs the result or an operand.
         forward: how tangents go through it, where that is declared (`polyad.dispatch.forward`).
         call: the op as a function of ``(*operands, *params)``.
         other_names: pairs of a name that is understood and the parameter that it means.
         plans: what dispatch resolved so far, by call signature.
+        layouts: of a view op, what its arithmetic gave so far (`polyad.dispatch.views`).
     """
 
     def __init__(
@@ -151,9 +155,11 @@ class Op:
         self.takes_out = "out" in self.signature.parameters
         self.other_names: tuple[tuple[str, str], ...] = ()
         self.formulas: tuple[Formula, ...] = ()
+        self.calls: Callable[[tuple[Any, ...]], list[Any]] = lambda values: []
         self.saves_out = self.saves_tensors = False
         self.forward: ForwardRule | None = None
         self.plans: dict[Any, Any] = {}
+        self.layouts: dict[Any, Layout] = {}
         self.call: Callable[..., Any] = definition
 
     def __repr__(self) -> str:

@@ -278,8 +278,8 @@ def gradient(declared: Callable[..., Any], **formulas: Callable[..., Any]) -> No
         if operand not in op.operands:
             raise TypeError(f"gradient of {op.name}: {operand!r} is no operand; operands are {tuple(op.operands)}")
         given = "several" if op.operands[operand] == "list" else op.operands[operand]
-        entries.append(Formula(op.names.index(operand), given, formula, _pick(op, operand, formula)))
-    op.formulas = tuple(entries)
+        entries.append(Formula(op.names.index(operand), given, formula, *_pick(op, operand, formula)))
+    _differentiate(op, *entries)
 
 
 def joint_gradient(declared: Callable[..., Any], first: str, last: str, formula: Callable[..., Any]) -> None:
@@ -291,11 +291,38 @@ def joint_gradient(declared: Callable[..., Any], first: str, last: str, formula:
     op = op_of(declared)
     operands = list(op.operands)
     span = slice(operands.index(first), operands.index(last) + 1)
-    op.formulas = (Formula(span, "several", formula, _pick(op, f"{first} to {last}", formula)),)
+    _differentiate(op, Formula(span, "several", formula, *_pick(op, f"{first} to {last}", formula)))
 
 
-def _pick(op: Op, operand: str, formula: Callable[..., Any]) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
-    """What takes the values that *formula* names out of a call's values."""
+_TARGET = {
+    "tensor": "v[{at}]._node",
+    "several": '[getattr(tensor, "_node", None) for tensor in v[{at}]]',
+    "": 'getattr(v[{at}], "_node", None)',
+}
+"""Where the gradient of operands goes, by how they are given."""
+
+
+def _differentiate(op: Op, *formulas: Formula) -> None:
+    """Give *op* its formulas, and what lays down a call: code for these formulas, compiled when first needed."""
+    op.formulas = formulas
+
+    def compiled(values: tuple[Any, ...]) -> list[Any]:
+        lines, scope = "def calls(v):\n    found = []\n", dict[str, Any]()
+        for number, (position, given, function, _, saved) in enumerate(formulas):
+            at = position if isinstance(position, int) else f"{position.start}:{position.stop}"
+            target = _TARGET[given if given in _TARGET else ""].format(at=at)
+            there = "any(node is not None for node in target)" if given == "several" else "target is not None"
+            lines += f"    target = {target}\n    if {there}:\n        found.append((target, f{number}, {saved}))\n"
+            scope[f"f{number}"] = function
+        exec(lines + "    return found\n", scope)
+        op.calls = scope["calls"]
+        return op.calls(values)
+
+    op.calls = compiled
+
+
+def _pick(op: Op, operand: str, formula: Callable[..., Any]) -> tuple[Callable[..., tuple[Any, ...]], str]:
+    """What takes the values that *formula* names out of a call's values, and the expression that it consists of."""
     names = op.names
     result_names = op.outputs or ("out",)
     parts = []
@@ -316,8 +343,8 @@ def _pick(op: Op, operand: str, formula: Callable[..., Any]) -> Callable[[tuple[
                 f"gradient of {op.name}: the formula for {operand} asks for {want!r}, "
                 f"which is none of {names + result_names}"
             )
-    pick: Callable[[tuple[Any, ...]], tuple[Any, ...]] = eval(f"lambda v: ({''.join(part + ', ' for part in parts)})")
-    return pick
+    saved = f"({''.join(part + ', ' for part in parts)})"
+    return eval(f"lambda v: {saved}"), saved
 
 
 def primitives() -> dict[str, Op]:

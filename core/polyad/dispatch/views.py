@@ -32,6 +32,10 @@ if TYPE_CHECKING:
     from .declared import Op
 
 
+_LAYOUTS = 1 << 12
+"""So many results' layouts are kept for an op."""
+
+
 def layout_of(tensor: Tensor) -> Layout:
     """The tensor's layout."""
     array, size = tensor._array, tensor._type.dtype.itemsize
@@ -53,11 +57,12 @@ def apply_view(op: Op, input: Tensor, params: tuple[Any, ...], make: Callable[..
             operands={"input": input},
             fix="wrap it in polyad.tensor(...)",
         )
-    try:
-        shape, strides, offset = op.body(layout_of(input), *params)  # type: ignore[misc]
-    except ShapeError as error:
-        error.add_operands({"input": input})
-        raise
+    array, place = input._array, input._view
+    key = input._type, array.shape, array.strides, 0 if place is None else place.offset, params
+    layout = op.layouts.get(key)
+    if layout is None:
+        layout = _computed(op, input, params, key)
+    shape, strides, offset = layout
     if op.dtype is first:
         out = make(input, shape, strides, offset)
     else:
@@ -72,6 +77,19 @@ def apply_view(op: Op, input: Tensor, params: tuple[Any, ...], make: Callable[..
             saved = (op.body, input._array.shape, params)
             out._node = make_node(op.grad_name, [(node, _put_back, saved)], shape, out._type)
     return out
+
+
+def _computed(op: Op, input: Tensor, params: tuple[Any, ...], key: Any) -> Layout:
+    """What the op's arithmetic gives, which is kept: a program asks for few layouts, many times."""
+    try:
+        layout: Layout = op.body(layout_of(input), *params)  # type: ignore[misc]
+    except ShapeError as error:
+        error.add_operands({"input": input})
+        raise
+    if len(op.layouts) >= _LAYOUTS:
+        op.layouts.clear()
+    op.layouts[key] = layout
+    return layout
 
 
 def _reinterpreted(op: Op, input: Tensor, params: tuple[Any, ...]) -> TensorType:

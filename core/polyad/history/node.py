@@ -397,20 +397,7 @@ def _show(node: Node) -> None:
 
 
 def _calls(op: Op, values: tuple[Any, ...]) -> list[tuple[Target, Callable[..., Any], tuple[Any, ...]]]:
-    calls: list[tuple[Target, Callable[..., Any], tuple[Any, ...]]] = []
-    for position, given, function, pick in op.formulas:
-        operand: Any = values[position]
-        target: Any
-        if given == "tensor":
-            target = operand._node
-        elif given == "several":
-            target = [getattr(tensor, "_node", None) for tensor in operand]
-            if not any(node is not None for node in target):
-                continue
-        else:
-            target = getattr(operand, "_node", None)
-        if target is not None:
-            calls.append((target, function, pick(values)))
+    calls = op.calls(values)
     if inference.seen:
         check_saved(op.name, [value for _, _, saved in calls for value in saved])
     return calls

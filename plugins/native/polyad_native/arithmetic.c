@@ -1,8 +1,8 @@
 /* Products of matrices and convolutions of REAL, included once for float and once for double.
 
    Everything ends in `tile`: ROWS rows times COLUMNS columns of a result in registers, over a stretch of the summed
-   dimension. Before it, operands are packed: *a* by rows, each a stretch, or as it lies; *b* in panels of COLUMNS
-   columns, so that the tile reads whole vectors. What is packed and multiplied in which part depends on sizes alone. */
+   dimension. It reads *a* as it lies; *b* is packed before, in panels of COLUMNS columns, so that the tile reads whole
+   vectors. What is packed and multiplied in which part depends on sizes alone. */
 
 typedef REAL NAME(vector) __attribute__((vector_size(VECTOR), aligned(sizeof(REAL))));
 
@@ -83,27 +83,22 @@ __attribute__((noinline)) static void NAME(tile_by_columns)(
 typedef struct {
     const REAL *a, *b, *bias;
     long a_row, a_column, b_row, b_column; /* in elements */
-    REAL *c, *packed_a, *packed_b;
-    long apart, rows, columns, begin, depth, a_panels, b_panels, high, broad;
-    long as_it_lies; /* so many panels of a are not packed */
-    int add;
+    REAL *c;
+    long apart, rows, columns, inner, depth, a_panels, b_panels, high, broad;
+    int failed;
 } NAME(Product);
 
-static void NAME(pack_a)(const NAME(Product) *p, long panel)
+/* The last rows of *a*, fewer than a tile has, with zeros below them. */
+static void NAME(pack_edge)(const NAME(Product) *p, long begin, long depth, REAL *to)
 {
-    REAL *to = p->packed_a + panel * ROWS * p->depth;
-    const REAL *from = p->a + panel * ROWS * p->a_row + p->begin * p->a_column;
-    const long rows = least(ROWS, p->rows - panel * ROWS);
-    if (p->a_column == 1) { /* row after row */
-        for (long i = 0; i < rows; ++i) memcpy(to + i * p->depth, from + i * p->a_row, sizeof(REAL) * (size_t)p->depth);
-        memset(to + rows * p->depth, 0, sizeof(REAL) * (size_t)((ROWS - rows) * p->depth));
+    const long top = p->rows / ROWS * ROWS, rows = p->rows - top;
+    const REAL *from = p->a + top * p->a_row + begin * p->a_column;
+    if (p->a_column == 1) {
+        for (long i = 0; i < rows; ++i) memcpy(to + i * depth, from + i * p->a_row, sizeof(REAL) * (size_t)depth);
+        memset(to + rows * depth, 0, sizeof(REAL) * (size_t)((ROWS - rows) * depth));
         return;
     }
-    if (p->a_row == 1 && rows == ROWS) {
-        for (long k = 0; k < p->depth; ++k) memcpy(to + k * ROWS, from + k * p->a_column, sizeof(REAL) * ROWS);
-        return;
-    }
-    for (long k = 0; k < p->depth; ++k)
+    for (long k = 0; k < depth; ++k)
         for (long i = 0; i < ROWS; ++i) to[k * ROWS + i] = i < rows ? from[i * p->a_row + k * p->a_column] : 0;
 }
 
@@ -128,55 +123,59 @@ __attribute__((noinline)) static void NAME(pack_panel)(const REAL *from, long ro
         for (long j = 0; j < C; ++j) to[k * C + j] = j < columns ? from[k * row + j * column] : 0;
 }
 
-static void NAME(pack)(void *context, long part, long parts)
+/* Panels of *b* from *left* to *right*. */
+static void NAME(pack_b)(const NAME(Product) *p, long left, long right, long begin, long depth, REAL *to)
 {
-    const NAME(Product) *p = context;
-    enum { C = NAME(COLUMNS), BAND = 32 };
-    const int by_rows = p->b_column == 1; /* memory is then read in its order, all panels being written side by side */
-    const long of_a = p->a_panels - p->as_it_lies, units = of_a + (by_rows ? up(p->depth, BAND) : p->b_panels);
-    for (long unit = units * part / parts; unit < units * (part + 1) / parts; ++unit) {
-        if (unit < of_a) { NAME(pack_a)(p, p->as_it_lies + unit); continue; }
-        const REAL *b = p->b + p->begin * p->b_row;
-        if (by_rows) {
-            const long whole = p->columns / C, rest = p->columns % C;
-            for (long k = (unit - of_a) * BAND; k < least((unit - of_a + 1) * BAND, p->depth); ++k) {
-                REAL *to = p->packed_b + k * C;
-                for (long j = 0; j < whole; ++j) memcpy(to + j * C * p->depth, b + k * p->b_row + j * C, sizeof(REAL) * C);
-                if (!rest) continue;
-                memset(to + whole * C * p->depth, 0, sizeof(REAL) * C);
-                memcpy(to + whole * C * p->depth, b + k * p->b_row + whole * C, sizeof(REAL) * (size_t)rest);
-            }
-            continue;
-        }
-        const long panel = unit - of_a, at = panel * C;
-        NAME(pack_panel)(b + at * p->b_column, p->b_row, p->b_column, p->depth, least(C, p->columns - at),
-                         p->packed_b + panel * C * p->depth);
+    enum { C = NAME(COLUMNS) };
+    const REAL *b = p->b + begin * p->b_row + left * C * p->b_column;
+    const long columns = least(p->columns - left * C, (right - left) * C), whole = columns / C, rest = columns % C;
+    if (p->b_column != 1) {
+        for (long at = 0; at < columns; at += C)
+            NAME(pack_panel)(b + at * p->b_column, p->b_row, p->b_column, depth, least(C, columns - at), to + at * depth);
+        return;
+    }
+    for (long k = 0; k < depth; ++k) { /* memory is read in its order, all panels being written side by side */
+        for (long j = 0; j < whole; ++j) memcpy(to + (j * depth + k) * C, b + k * p->b_row + j * C, sizeof(REAL) * C);
+        if (!rest) continue;
+        memset(to + (whole * depth + k) * C, 0, sizeof(REAL) * C);
+        memcpy(to + (whole * depth + k) * C, b + k * p->b_row + whole * C, sizeof(REAL) * (size_t)rest);
     }
 }
 
+/* A part of the result, *high* tiles by *broad* of them, by a thread that packs what it needs of *b*, so that it lies in
+   the cache of that thread's core. */
 static void NAME(multiply)(void *context, long part, long parts)
 {
-    const NAME(Product) *p = context;
-    const long across = up(p->b_panels, p->broad);
-    const long top = part / across * p->high, left = part % across * p->broad;
-    for (long j = left; j < least(left + p->broad, p->b_panels); ++j)
-        for (long i = top; i < least(top + p->high, p->a_panels); ++i) {
-            REAL *c = p->c + i * ROWS * p->apart + j * NAME(COLUMNS);
-            const int rows = (int)least(ROWS, p->rows - i * ROWS);
-            const int columns = (int)least(NAME(COLUMNS), p->columns - j * NAME(COLUMNS));
-            const int lies = i < p->as_it_lies;
-            const REAL *a = lies ? p->a + i * ROWS * p->a_row + p->begin * p->a_column : p->packed_a + i * ROWS * p->depth;
-            const REAL *b = p->packed_b + j * NAME(COLUMNS) * p->depth;
-            const REAL *bias = p->bias && !p->add ? p->bias + j * NAME(COLUMNS) : NULL;
-            for (int r = 0; r < rows; ++r) {
-                __builtin_prefetch(c + r * p->apart, 1);
-                __builtin_prefetch(c + r * p->apart + NAME(LANES), 1);
-            }
-            if (p->a_column == 1)
-                NAME(tile_by_rows)(a, lies ? p->a_row : p->depth, b, p->depth, c, p->apart, rows, columns, p->add, bias);
-            else
-                NAME(tile_by_columns)(a, lies ? p->a_column : ROWS, b, p->depth, c, p->apart, rows, columns, p->add, bias);
-        }
+    NAME(Product) *p = context;
+    enum { C = NAME(COLUMNS), BLOCK = 192 / ROWS };
+    const long across = up(p->b_panels, p->broad), whole = p->rows / ROWS;
+    const long top = part / across * p->high, bottom = least(top + p->high, p->a_panels);
+    const long left = part % across * p->broad, right = least(left + p->broad, p->b_panels);
+    REAL *packed = scratch(1, sizeof(REAL) * (size_t)((p->broad * C + ROWS) * p->depth));
+    if (!packed) { p->failed = 1; return; }
+    REAL *edge = packed + p->broad * C * p->depth;
+    for (long begin = 0; begin < p->inner; begin += p->depth) {
+        const long depth = least(p->depth, p->inner - begin);
+        const REAL *bias = begin ? NULL : p->bias;
+        NAME(pack_b)(p, left, right, begin, depth, packed);
+        if (bottom > whole) NAME(pack_edge)(p, begin, depth, edge);
+        for (long block = top; block < bottom; block += BLOCK)
+            for (long j = left; j < right; ++j)
+                for (long i = block; i < least(block + BLOCK, bottom); ++i) {
+                    REAL *c = p->c + i * ROWS * p->apart + j * C;
+                    const int rows = (int)least(ROWS, p->rows - i * ROWS), columns = (int)least(C, p->columns - j * C);
+                    const REAL *a = i < whole ? p->a + i * ROWS * p->a_row + begin * p->a_column : edge;
+                    const REAL *b = packed + (j - left) * C * depth, *offset = bias ? bias + j * C : NULL;
+                    for (int r = 0; r < rows; ++r) {
+                        __builtin_prefetch(c + r * p->apart, 1);
+                        __builtin_prefetch(c + r * p->apart + NAME(LANES), 1);
+                    }
+                    if (p->a_column == 1)
+                        NAME(tile_by_rows)(a, i < whole ? p->a_row : depth, b, depth, c, p->apart, rows, columns, begin > 0, offset);
+                    else
+                        NAME(tile_by_columns)(a, i < whole ? p->a_column : ROWS, b, depth, c, p->apart, rows, columns, begin > 0, offset);
+                }
+    }
 }
 
 /* ------------------------------------------------------------------------------------------ few rows or columns
@@ -306,7 +305,8 @@ static int NAME(run_product)(NAME(Product) *p, long inner)
     const double work = 2.0 * (double)p->rows * (double)p->columns * (double)inner;
     if (p->b_row == 1 && p->a_column == 1 ? p->rows <= (inner < 256 ? 8 : FEW) || p->columns <= 4 : p->b_column == 1 && p->rows <= 4) {
         p->depth = inner;
-        polyad_parallel(NAME(few), p, work > 1e6 ? least(up(p->columns, 64), 16) : 1);
+        const int spread = polyad_threads() > 1 && (double)p->columns * (double)inner > 1e5; /* a matrix is read once */
+        polyad_parallel(NAME(few), p, spread ? least(up(p->columns, 16), 16) : 1);
         return 1;
     }
     if (p->b_column == 1 && work <= 1 << 14) {
@@ -314,30 +314,29 @@ static int NAME(run_product)(NAME(Product) *p, long inner)
         NAME(tiny)(p);
         return 1;
     }
+    if (p->a_column != 1 && p->a_row != 1) { /* a row after row */
+        REAL *rows = scratch(0, sizeof(REAL) * (size_t)(p->rows * inner));
+        if (!rows) return 0;
+        for (long i = 0; i < p->rows; ++i)
+            for (long k = 0; k < inner; ++k) rows[i * inner + k] = p->a[i * p->a_row + k * p->a_column];
+        p->a = rows, p->a_row = inner, p->a_column = 1;
+    }
+    p->inner = inner;
     p->a_panels = up(p->rows, ROWS);
     p->b_panels = up(p->columns, NAME(COLUMNS));
-    p->high = least(192 / ROWS, p->a_panels);
+    p->high = p->a_panels;
     p->broad = least(8, p->b_panels);
-    p->as_it_lies = (p->a_column == 1 || p->a_row == 1) && p->b_panels <= 16 ? p->rows / ROWS : 0;
-    while (up(p->a_panels, p->high) * up(p->b_panels, p->broad) < 8 && (p->high > 1 || p->broad > 1)) {
-        if (p->high * ROWS > p->broad * NAME(COLUMNS)) p->high = up(p->high, 2);
-        else if (p->broad > 1) p->broad = up(p->broad, 2);
-        else p->high = up(p->high, 2);
+    /* A column is packed once more for each part of the rows, which is little where it is multiplied by many of them. */
+    const long parts = work > 1e6 && polyad_threads() > 1 ? 3 * polyad_threads() : 1;
+    enum { BLOCK = 192 / ROWS };
+    while (up(p->a_panels, p->high) * up(p->b_panels, p->broad) < parts && (p->broad > 1 || p->high > 2 * BLOCK)) {
+        if (p->broad == 1 || p->high > 4 * BLOCK) p->high = up(p->high, 2);
+        else p->broad = up(p->broad, 2);
     }
     const long deepest = p->a_column == 1 ? DEPTH : DEPTH / 2; /* a column of a is a line of the cache to itself */
-    const long stretches = up(inner, deepest), stretch = up(inner, stretches);
-    p->packed_a = scratch(0, sizeof(REAL) * (size_t)(p->a_panels * ROWS * stretch));
-    p->packed_b = scratch(1, sizeof(REAL) * (size_t)(p->b_panels * NAME(COLUMNS) * stretch));
-    if (!p->packed_a || !p->packed_b) return 0;
-    const long tiles = up(p->a_panels, p->high) * up(p->b_panels, p->broad);
-    for (p->begin = 0; p->begin < inner; p->begin += p->depth) {
-        p->depth = least(stretch, inner - p->begin);
-        p->add = p->begin > 0;
-        polyad_parallel(NAME(pack), p, work > 4e6 ? least(p->a_panels + p->b_panels, 8) : 1);
-        if (work > 1e6) polyad_parallel(NAME(multiply), p, tiles);
-        else for (long tile = 0; tile < tiles; ++tile) NAME(multiply)(p, tile, tiles);
-    }
-    return 1;
+    p->depth = up(inner, up(inner, deepest));
+    polyad_parallel(NAME(multiply), p, up(p->a_panels, p->high) * up(p->b_panels, p->broad));
+    return !p->failed;
 }
 
 typedef struct {

@@ -65,8 +65,11 @@ static void NAME(mask_scores)(const NAME(Attention) *t, long head, long first, l
     if (t->mask) {
         const REAL *mask = NAME(head)(t->mask, t->query, head);
         const long down = NAME(apart)(t->mask), right = t->mask->strides[t->mask->rank - 1] / (long)sizeof(REAL);
-        for (long i = 0; i < count; ++i)
-            for (long j = 0; j < columns; ++j) s[i * width + j] += mask[(first + i) * down + j * right];
+        for (long i = 0; i < count; ++i) {
+            const REAL *row = mask + (first + i) * down;
+            if (right == 1) for (long j = 0; j < columns; ++j) s[i * width + j] += row[j];
+            else for (long j = 0; j < columns; ++j) s[i * width + j] += row[j * right];
+        }
     }
     if (t->causal)
         for (long i = 0; i < count; ++i)

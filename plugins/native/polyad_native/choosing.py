@@ -78,7 +78,7 @@ def chosen(
         call = _either(types, make, tensors, limit, outranked, _taking_out(outranked, own.out), out)
         return call if quick is None else quick(types, call)
 
-    return Kernel(_unspecialized, out=True, specialize=specialize)
+    return Kernel(unspecialized, out=True, specialize=specialize)
 
 
 def quick(name: str) -> Quick:
@@ -167,5 +167,6 @@ def _taking_out(kernel: Call, takes: bool) -> Call:
     return copying
 
 
-def _unspecialized(*operands: Any) -> Any:
+def unspecialized(*operands: Any) -> Any:
+    """In place of a kernel that there is for a signature only."""
     raise AssertionError("written for each signature")

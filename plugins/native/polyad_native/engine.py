@@ -81,7 +81,7 @@ def steps(real: str) -> Any:
 def _bound(library: str, real: str, flags: tuple[str, ...] = ()) -> Any:
     """An extension that runs in the engine's threads."""
     module = _imported(library, real, flags)
-    module.bind(engine().parallel(), np.zeros(0))
+    module.bind(*engine().addresses(), np.zeros(0))
     return module
 
 

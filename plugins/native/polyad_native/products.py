@@ -23,7 +23,7 @@ def _multiplied(run: Any, a: Any, b: Any, bias: Any = None) -> Any:
     if b.ndim != 2 and b.shape[:-2] != lead:
         lead = np.broadcast_shapes(lead, b.shape[:-2])
     out = np.empty((*lead, a.shape[-2], b.shape[-1]), a.dtype)
-    if b.ndim == 2 and a.ndim > 2 and a.flags.c_contiguous:  # rows of one matrix
+    if b.ndim == 2 and a.ndim > 2:  # rows of one matrix
         done = run(out.reshape(-1, out.shape[-1]), a.reshape(-1, a.shape[-1]), b, bias)
     else:
         done = run(out, a, b, bias)

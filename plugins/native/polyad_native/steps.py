@@ -14,7 +14,7 @@ from polyad.backend.preparation import prepare
 from polyad.backend.registry import get
 from polyad.dtypes import float32, float64
 
-from .choosing import available, least
+from .choosing import available, least, unspecialized
 from .engine import steps
 
 STEPS = ("sgd_step", "sgd_momentum_step", "adam_step", "amsgrad_step")
@@ -50,8 +50,4 @@ def step(op: str) -> Kernel:
 
         return call
 
-    return Kernel(_unspecialized, out=True, specialize=specialize, many=many)
-
-
-def _unspecialized(*operands: Any) -> Any:
-    raise AssertionError("written for each signature")
+    return Kernel(unspecialized, out=True, specialize=specialize, many=many)

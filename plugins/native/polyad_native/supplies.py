@@ -43,6 +43,7 @@ def supplies() -> Iterator[KernelSupply]:
         ("dropout", moving.dropout, 1 << 8),
     ):
         yield KernelSupply("cpu", op, chosen(op, make, least, out=False), PRIORITY)
+    yield KernelSupply("cpu", "cat", moving.cat(), PRIORITY)
     for op in STEPS:
         yield KernelSupply("cpu", op, step(op), PRIORITY)
     for op, product in (

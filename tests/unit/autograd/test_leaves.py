@@ -179,3 +179,35 @@ def test_data_of_a_leaf_stays_differentiable() -> None:
     x = polyad.ones(2)
     x.data = polyad.ones(2, dtype=polyad.int64)
     assert x.dtype is polyad.int64
+
+
+class _SameForBoth(polyad.autograd.Function):
+    """a + b, whose formula gives both operands one tensor that nobody else has."""
+
+    @staticmethod
+    def forward(ctx, a, b):
+        return a + b
+
+    @staticmethod
+    def backward(ctx, grad):
+        both = grad * 1.0
+        return both, both
+
+
+@pytest.mark.parametrize("rounds", [1, 2])
+def test_what_begins_a_gradient_may_still_wait_elsewhere(rounds: int) -> None:
+    old = polyad.ones(2, requires_grad=True)
+    between = old * 3.0  # its node is older than the leaf, whose turn comes first
+    leaf = polyad.ones(2, requires_grad=True)
+    for _ in range(rounds):
+        (leaf * 5.0 + _SameForBoth.apply(leaf, between) + leaf * 7.0).sum().backward(retain_graph=True)
+    assert leaf.grad.tolist() == [13.0 * rounds] * 2
+    assert old.grad.tolist() == [3.0 * rounds] * 2
+
+
+def test_gradients_of_leaves_share_no_memory() -> None:
+    a, b = (polyad.ones(2, requires_grad=True) for _ in range(2))
+    given = polyad.ones(2)
+    (a + b).backward(given)
+    a.grad += 1
+    assert (b.grad.tolist(), given.tolist()) == ([1.0, 1.0], [1.0, 1.0])

@@ -44,6 +44,7 @@ WORK = {
     "its gradient": lambda: gradient(lambda x: functional.cross_entropy(x, polyad.tensor(CLASSES)), 700, 65),
     "turned copy": lambda: seeded(301, 517).t().contiguous(),
     "copy of heads": lambda: seeded(9, 65, 4, 24).transpose(1, 2).contiguous(),
+    "joining": lambda: polyad.cat([seeded(300, 41), seeded(300, 7), seeded(300, 190)], 1),
     "dropout": lambda: dropped(seeded(300, 401)),
 }
 
@@ -71,6 +72,18 @@ def test_a_copy_of_turned_dimensions(dtype, order) -> None:
     for part in (np.s_[:], np.s_[1:, :, 3:], np.s_[:, ::2, :]):
         copied = polyad.tensor(x)[part].permute(order).contiguous()
         assert np.array_equal(copied.numpy(), x[part].transpose(order))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int16, np.bool_])
+@pytest.mark.parametrize("dim", [0, 1, 2])
+def test_joining(dtype, dim) -> None:
+    shapes = [(23, 31, 37) for _ in range(5)]
+    for number, size in enumerate((3, 0, 40, 1, 29)):
+        shapes[number] = (*shapes[number][:dim], size, *shapes[number][dim + 1 :])
+    arrays = [rng.integers(0, 200, shape).astype(dtype) for shape in shapes]
+    assert np.array_equal(
+        polyad.cat([polyad.tensor(array) for array in arrays], dim).numpy(), np.concatenate(arrays, dim)
+    )
 
 
 def test_the_gradient_of_a_pool_goes_to_the_last_nan_of_a_window() -> None:

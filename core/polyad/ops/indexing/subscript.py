@@ -89,6 +89,8 @@ def getitem(self: Tensor, index: Any) -> Tensor:
             return _select(self, 0, index)
     elif index_class is slice and self._array.shape:
         return _slice(self, 0, *_range(index, self._array.shape[0], self, 0))
+    elif index_class is tuple and (entries := _plain_entries(self, index)) is not None:
+        return _subscript(self, entries)
     seen, indices = _read(self, index)
     return seen if indices is None else _index(seen, indices)
 
@@ -118,8 +120,14 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     if index.__class__ is int and isinstance(value, Tensor) and _is_row(self, index, value):
         wrote("copy_", self)  # as ``x[i] += y`` ends: its place already holds it
         return
-    one_view = index.__class__ in (int, slice)  # which reading has a short way for
-    target, indices = (getitem(self, index), None) if one_view else _read(self, index)
+    entries = _plain_entries(self, index) if index.__class__ is tuple else None
+    indices = None
+    if entries is not None:
+        target = _subscript(self, entries)
+    elif index.__class__ in (int, slice):  # which reading has a short way for
+        target = getitem(self, index)
+    else:
+        target, indices = _read(self, index)
     if isinstance(value, Tensor):
         if value._type.device != target._type.device and not value.ndim:
             value = value.to(target._type.device)
@@ -163,6 +171,22 @@ def _without_leading_ones(value: Tensor, ndim: int) -> Tensor:
         return value
     extra = len(shape) - ndim
     return _reshape(value, shape[extra:]) if all(size == 1 for size in shape[:extra]) else value
+
+
+def _plain_entries(self: Tensor, index: tuple[Any, ...]) -> tuple[Entry, ...] | None:
+    """What `_subscript` gets for ints in range and slices, which most subscripts consist of; else None."""
+    shape = self._array.shape
+    if len(index) > len(shape):
+        return None
+    entries: list[Entry] = []
+    for item, size in zip(index, shape, strict=False):
+        if item.__class__ is slice:
+            entries.append(_range(item, size, self, len(entries)))
+        elif item.__class__ is int and -size <= item < size:
+            entries.append(item + size if item < 0 else item)
+        else:
+            return None
+    return tuple(entries)
 
 
 def _range(index: slice, size: int, operand: Tensor, dim: int) -> tuple[int, int, int]:

@@ -349,7 +349,13 @@ def _projected(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The three inputs times the weights: a single weight for all three, or a weight for each."""
     if len(weights) == 1 and query is key and key is value:
-        first, second, third = linear(query, weights[0], bias).chunk(3, -1)
+        # In the order of memory, so that nothing is copied.
+        together = (
+            linear(query.transpose(0, 1), weights[0], bias).transpose(0, 1)
+            if _is_turned(query)
+            else linear(query, weights[0], bias)
+        )
+        first, second, third = together.chunk(3, -1)
         return first, second, third
     parts = weights[0].split(size) if len(weights) == 1 else weights
     biases = (None,) * 3 if bias is None else bias.split(size)
@@ -458,8 +464,8 @@ def multi_head_attention_forward(
             wanted = (count * num_heads, *wanted)
         if attn_mask._array.shape != wanted:
             raise _refused(f"attn_mask {tuple(attn_mask.shape)} is not {wanted}", "expand it", attn_mask=attn_mask)
-        if added is not None and added.ndim == 2:
-            added = added.unsqueeze(0)
+        if added is not None and added.ndim == 3:
+            added = added.unflatten(0, (count, num_heads))
 
     further = 0
     if (bias_k is None) != (bias_v is None):
@@ -470,14 +476,15 @@ def multi_head_attention_forward(
         k, v = cat([k, bias_k.expand(1, count, size)]), cat([v, bias_v.expand(1, count, size)])
         further += 1
 
-    q = q.reshape(steps, count * num_heads, width).transpose(0, 1)
-    k = _static("static_k", static_k, k, count * num_heads, width)
-    v = _static("static_v", static_v, v, count * num_heads, width)
+    heads = (num_heads, width)
+    q = q.unflatten(-1, heads).permute(1, 2, 0, 3)
+    k = _static("static_k", static_k, k, count, heads)
+    v = _static("static_v", static_v, v, count, heads)
     if add_zero_attn:
-        nothing = zeros((count * num_heads, 1, width), dtype=k.dtype, device=k.device)
-        k, v = cat([k, nothing], 1), cat([v, nothing], 1)
+        nothing = zeros((count, num_heads, 1, width), dtype=k.dtype, device=k.device)
+        k, v = cat([k, nothing], 2), cat([v, nothing], 2)
         further += 1
-    length = k._array.shape[1]
+    length = k._array.shape[2]
 
     if padding is not None:
         if padding._array.shape != (count, length - further):
@@ -486,8 +493,7 @@ def multi_head_attention_forward(
                 "give a number for each key",
                 key_padding_mask=key_padding_mask,
             )
-        padding = padding.reshape(count, 1, 1, -1).expand(count, num_heads, 1, length - further)
-        padding = padding.reshape(count * num_heads, 1, length - further)
+        padding = padding.unsqueeze(1).unsqueeze(1)
         added = padding if added is None else added + padding
     if further and added is not None:
         beyond = zeros((*added._array.shape[:-1], further), dtype=added.dtype, device=added.device)
@@ -502,34 +508,35 @@ def multi_head_attention_forward(
             fix="convert it: query.float()",
         )
     if need_weights:
-        scores = matmul(q * math.sqrt(1 / width), k.transpose(1, 2))
+        scores = matmul(q * math.sqrt(1 / width), k.transpose(-2, -1))
         shares = softmax(scores if added is None else scores + added, -1)
         if dropout_p:
             shares = dropout(shares, dropout_p)
         out = matmul(shares, v)
     else:
-        shape = (count, num_heads, -1, width)
-        if added is not None:
-            whole = added._array.shape[0] == 1
-            added = added.unsqueeze(0) if whole else added.reshape(count, num_heads, -1, length)
-        out = scaled_dot_product_attention(
-            q.reshape(shape), k.reshape(shape), v.reshape(shape), added, dropout_p, only_causal
-        ).reshape(count * num_heads, steps, width)
-    out = linear(out.transpose(0, 1).reshape(steps * count, size), out_proj_weight, out_proj_bias)
-    out = out.reshape(steps, count, out._array.shape[1])
+        out = scaled_dot_product_attention(q, k, v, added, dropout_p, only_causal)
+    if _is_turned(query):
+        out = linear(out.transpose(1, 2).flatten(2), out_proj_weight, out_proj_bias).transpose(0, 1)
+    else:
+        out = linear(out.permute(2, 0, 1, 3).flatten(2), out_proj_weight, out_proj_bias)
     if not need_weights:
         return (out if batched else out.squeeze(1)), None
-    shares = shares.reshape(count, num_heads, steps, length)
     if average_attn_weights:
         shares = shares.mean(1)
     return (out, shares) if batched else (out.squeeze(1), shares.squeeze(0))
 
 
-def _static(name: str, static: Tensor | None, projected: Tensor, heads: int, width: int) -> Tensor:
-    """Keys or values (N * heads, S, width): those projected from (S, N, E), unless others are given."""
+def _is_turned(input: Tensor) -> bool:
+    """Whether (L, N, E) lies in memory as (N, L, E), as it does where batches come first."""
+    return not input.is_contiguous() and input.transpose(0, 1).is_contiguous()
+
+
+def _static(name: str, static: Tensor | None, projected: Tensor, count: int, heads: tuple[int, int]) -> Tensor:
+    """Keys or values (N, heads, S, width): those projected from (S, N, E), unless others are given."""
     if static is None:
-        return projected.reshape(projected._array.shape[0], heads, width).transpose(0, 1)
+        return projected.unflatten(-1, heads).permute(1, 2, 0, 3)
     shape = check_tensor(static, "multi_head_attention_forward", name)._array.shape
-    if len(shape) != 3 or (shape[0], shape[2]) != (heads, width):
-        raise _refused(f"{name} {tuple(shape)} is not ({heads}, S, {width})", "reshape it", **{name: static})
-    return static
+    number, width = heads
+    if len(shape) != 3 or (shape[0], shape[2]) != (count * number, width):
+        raise _refused(f"{name} {tuple(shape)} is not ({count * number}, S, {width})", "reshape it", **{name: static})
+    return static.unflatten(0, (count, number))

@@ -54,6 +54,9 @@ def _view_as_real(input: Layout) -> Layout:
 @view(dtype=_whole)
 def _view_as_complex(input: Layout) -> Layout:
     """The pairs along the last dimension as complex numbers."""
+    reason = why_not_complex(input)
+    if reason:
+        raise ShapeError(f"view_as_complex: {reason}", fix="reshape to (..., 2) and clone(), or use complex")
     return Layout(input.shape[:-1], tuple([stride // 2 for stride in input.strides[:-1]]), input.offset // 2)
 
 
@@ -144,13 +147,6 @@ def view_as_complex(input: Tensor) -> Tensor:
             f"view_as_complex: elements of {input.dtype.name} are no parts of complex numbers",
             operands={"input": input},
             fix="convert to float32 or float64 first",
-        )
-    reason = why_not_complex(layout_of(input))
-    if reason:
-        raise ShapeError(
-            f"view_as_complex: {reason}",
-            operands={"input": input},
-            fix="reshape to (..., 2) and clone(), or use complex",
         )
     return _view_as_complex(input)
 
