@@ -43,7 +43,7 @@ def cat() -> Kernel:
 
     def specialize(types: Signature) -> Call | None:
         own = get("cpu").as_kernel("cat")
-        outranked = own and prepare(own, types)
+        outranked: Call | None = None if own is None else prepare(own, types)
         run = available(lambda real: elements(), "join", float32)
         if outranked is None or run is None:
             return outranked

@@ -217,8 +217,10 @@ def scaled_dot_product_attention(
             f"{op}: dropout_p {safe_repr(dropout_p)} is not in [0, 1]", operands=operands, fix="0 turns it off"
         )
     grouped = enable_gqa and not query._array.shape[-3:-2] == key._array.shape[-3:-2] == value._array.shape[-3:-2]
+    heads = query._array.shape[-3:-1]
+    batches = max(query.ndim, key.ndim, value.ndim) - 3
     if grouped:
-        query, key, value, attn_mask = _in_groups(op, query, key, value, attn_mask, operands)
+        query, key, value, attn_mask = _in_groups(op, query, key, value, attn_mask, is_causal, operands)
     lead = (query._array.shape[:-2], key._array.shape[:-2], value._array.shape[:-2])
     try:
         broadcast_shapes(*lead)
@@ -235,10 +237,8 @@ def scaled_dot_product_attention(
         result = matmul(dropout(weights, dropout_p), _wide(value)).to(query.dtype).contiguous()
     else:
         result = _attention(query, key, value, attn_mask, bool(is_causal), factor)[0]
-    if grouped:
-        *batch, of_keys, group, steps, features = result._array.shape
-        return _reshape(result, (*batch, of_keys * group, steps, features))
-    return result
+    found = result._array.shape
+    return _reshape(result, (*found[:batches], *heads, found[-1])) if grouped else result
 
 
 def _check_mask(op: str, query: Tensor, key: Tensor, mask: Tensor, operands: dict[str, Any]) -> None:
@@ -262,9 +262,11 @@ def _check_mask(op: str, query: Tensor, key: Tensor, mask: Tensor, operands: dic
 
 
 def _in_groups(
-    op: str, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, operands: dict[str, Any]
+    op: str, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, causal: bool, operands: dict[str, Any]
 ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
-    """Queries (..., heads of keys, group, L, E) beside keys and values (..., heads, 1, S, E)."""
+    """Queries (..., heads of keys, group, L, E) beside keys and values (..., heads, 1, S, E); where all queries attend
+    to all keys, (..., heads of keys, group * L, E) beside (..., heads, S, E).
+    """
     if min(query.ndim, key.ndim, value.ndim) < 3:
         raise IndexOutOfRange(
             f"{op}: enable_gqa needs a dimension of heads", operands=operands, fix="give (..., heads, L, E)"
@@ -285,8 +287,10 @@ def _in_groups(
     if mask is not None and mask.ndim > 2:
         many = mask._array.shape[-3]
         mask = mask.unflatten(-3, (of_keys, group)) if many == heads and many > 1 else mask.unsqueeze(-3)
-    shape = query._array.shape
-    query = _reshape(query, (*shape[:-3], of_keys, group, *shape[-2:]))
+    *batch, _, steps, features = query._array.shape
+    if mask is None and not causal:
+        return _reshape(query, (*batch, of_keys, group * steps, features)), key, value, None
+    query = _reshape(query, (*batch, of_keys, group, steps, features))
     return query, key.unsqueeze(-3), value.unsqueeze(-3), mask
 
 
