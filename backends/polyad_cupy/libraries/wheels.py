@@ -36,8 +36,8 @@ def missing(error: Exception, what: str, cuda: int) -> BackendUnavailable | None
 
     >>> print(missing(ImportError('Failure finding "libcublas.so.12": No such file'), "matrix product", 12))
     matrix product: NVIDIA's library cublas is not installed
-      found: Failure finding "libcublas.so.12": No such file
-      fix: pip install nvidia-cublas-cu12; or 'polyad[cuda12]', which brings all that CuPy calls
+        found  Failure finding "libcublas.so.12": No such file
+        fix    pip install nvidia-cublas-cu12; or 'polyad[cuda12]', which brings all that CuPy calls
     """
     said = str(error)
     named = _FILE.search(said)
