@@ -60,7 +60,13 @@ INTEL = ("intel-opencl-rt", "intel-cmplr-lib-rt")
 BACKENDS = {
     "cpu": Backend("cpu"),
     # Native kernels for tensors of all sizes; each kernel takes the compiler a quarter of a second where it is new.
-    "cpu-native": Backend("cpu", "8/160", environment={"POLYAD_NATIVE_LEAST": "0"}),
+    # A kernel that does not compile is an error there, where users get a warning and NumPy's kernel.
+    "cpu-native": Backend(
+        "cpu",
+        "8/160",
+        environment={"POLYAD_NATIVE_LEAST": "0"},
+        options=("-W", "error::polyad.dispatch.plan.CompilerWarning"),
+    ),
     "cpu-numpy": Backend("cpu", environment={"POLYAD_NATIVE": "0"}, default=False),
     # The kernels built with sanitizers, which have to be loaded before Python.
     "cpu-sanitized": Backend(
@@ -72,8 +78,9 @@ BACKENDS = {
     "opencl": Backend("opencl", "1/60", extra="opencl"),
     "opencl-intel": Backend("opencl", "2/30", extra="opencl", requirements=INTEL, default=False),
     "cuda": Backend("cuda"),
-    # The whole backend without a GPU: a kernel takes the machine's compiler half a second where it is new.
-    "cuda-standin": Backend("cuda", "11/480", package="tests/backends/cupy", tests="tests/unit/cuda"),
+    # The whole backend without a GPU: a kernel takes the machine's compiler a twentieth of a second where it is new.
+    # For more of the suite give another shard behind "--".
+    "cuda-standin": Backend("cuda", "11/240", package="tests/backends/cupy", tests="tests/unit/cuda"),
     # The families that NVIDIA's libraries compute, through the stand-in for cuDNN's frontend.
     "cuda-cudnn": Backend(
         "cuda",
@@ -88,7 +95,7 @@ BACKENDS = {
     ),
     # A kernel takes the machine's compiler a tenth of a second; they are kept too.
     "c": Backend("c", "6/160", package="tests/backends/c", options=("--allow-fallback",)),
-    # Generated CUDA C on the host, on three schedules; a kernel takes the machine's compiler half a second.
+    # Generated CUDA C on the host, on three schedules; a kernel takes the machine's compiler a twentieth of one.
     "cudahost": Backend(
         "cudahost",
         "12/960",

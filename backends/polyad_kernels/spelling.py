@@ -1,8 +1,8 @@
 """The definitions with which a language reads these kernels: before every source, for OpenCL C and CUDA C.
 
 The sources are OpenCL C but for ``NEW(type)(x, y)``, which makes a vector of two, since OpenCL C writes it as a cast
-and C++ as a call. Of OpenCL C they use the scalar types, vectors of two with their arithmetic, the number of a
-work-item,
+and C++ as a call, and ``TURNS`` before a loop that is to stay as it is written: several turns at once would take too
+many registers. Of OpenCL C they use the scalar types, vectors of two with their arithmetic, the number of a work-item,
 integer atomics, and the access to half types by functions.
 """
 
@@ -12,7 +12,7 @@ import re
 
 from polyad.codegen import CUDA_C as _CUDA
 
-OPENCL_C = "#define NEW(type) (type)\n"
+OPENCL_C = "#define NEW(type) (type)\n#define TURNS\n"
 
 _CUDA_DEFINITIONS = (
     _CUDA.prologue
@@ -65,6 +65,7 @@ template <class S> POLYAD_INLINE Two<S> operator&(Two<S> a, Two<S> b) { return T
 #define double2 Two<double>
 #define ulong2 Two<unsigned long>
 #define NEW(type) type
+#define TURNS _Pragma("unroll 1")
 """
 )
 """For compilers that take functions without a mark as the device's: NVRTC with ``-default-device``. ``long`` has 64

@@ -28,6 +28,7 @@ from polyad_kernels.kept import kept
 from polyad_kernels.spelling import cuda
 
 from ..libraries.proofs import Proofs
+from ..libraries.wheels import missing
 from . import discovery
 from .memory import Pool
 from .programs import Programs
@@ -347,6 +348,11 @@ class Device:
             yield
         except _DRIVERS as error:
             raise self.explained(error, what) from error
+        except (ImportError, RuntimeError) as error:
+            told = missing(error, what, runtime.runtimeGetVersion() // 1000)
+            if told is None:
+                raise
+            raise told from error
 
     def explained(self, error: Exception, what: str) -> PolyadError:
         """The error to raise for the driver's."""

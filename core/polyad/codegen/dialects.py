@@ -86,6 +86,8 @@ class Dialect:
         pack: the declaration of ``{name}``, ``{n}`` numbers ``v`` of a ``{type}``, aligned to ``{bytes}``.
         addresses: whether a number that a kernel is given may be the address of an array.
         unroll: before a loop of known length whose turns are to be written one behind the other.
+        turns: before a loop that is to stay as it is written: compilers write several turns of a loop one behind the
+            other, whose numbers together take more registers than the loop is worth.
         suffixes: what is appended to a math function's name by dtype, empty for overloaded functions.
         vector: the type of several lanes, empty where there is none; such types have functions and operators as
             scalars do, and comparisons give all bits of a lane.
@@ -132,6 +134,7 @@ class Dialect:
     first: str = ""
     pack: str = ""
     unroll: str = ""
+    turns: str = ""
     addresses: bool = False
     suffixes: Mapping[DType, str] = field(default_factory=dict)
     vector: str = ""
@@ -283,6 +286,7 @@ CUDA_C = Dialect(
     first="__shfl_sync(0xffffffffu, {value}, 0, {team})",
     pack="typedef struct __align__({bytes}) {{ {type} v[{n}]; }} {name};\n",
     unroll="#pragma unroll",
+    turns="#pragma unroll 1",
     addresses=True,
 )
 

@@ -129,6 +129,8 @@ def elementwise(
         whole = [f"    if (last - first == {pack}) {{", *taken, "        continue;", "    }"]
         writer.lines = scalar
     loop = [f"    {line}" for line in (*whole, *independent(dialect, inner))]
+    if dialect.turns and device.kind != CPU:  # what a pack leaves over
+        loop.append(f"    {dialect.turns}")
     loop.append(f"    for ({wide} j = first; j < last; j += {lanes}) {{")
     if lanes > 1:
         loop.append(f"        const int m = last - j < {lanes} ? (int)(last - j) : {lanes};")

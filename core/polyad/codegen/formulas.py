@@ -6,6 +6,7 @@ Formulas are written in marks that the writer fills in:
     <T>            their type, of as many lanes as the kernel has: ``(<T>)(1)`` is a constant
     <I>            the signed integer type of the same size, in which comparisons of vectors give their masks
     <B>            the type's number of bits
+    <L>            before a loop that is to stay as it is written
     $name(         a math function, spelled by the dialect
     @name(         a function from `FUNCTIONS`, written for the type
 
@@ -150,7 +151,7 @@ FUNCTIONS: dict[str, tuple[str, str]] = {
         "<T> a, <T> b",
         "const <T> zero = (<T>)(0), one = (<T>)(1);\n"
         "    <T> result = one, base = a, rest = (b < zero) ? (<T>)(b & one) : b;\n"
-        "    for (int bit = 0; bit < <B>; ++bit) {\n"
+        "    <L>for (int bit = 0; bit < <B>; ++bit) {\n"
         "        result = ((rest & one) != zero) ? (<T>)(result * base) : result;\n"
         "        base = base * base;\n"
         "        rest = rest >> one;\n"

@@ -165,6 +165,9 @@ def _of_loaded(name: str, backend: Backend) -> dict[str, Any]:
         device = Device(name, index) if backend.info.indexed else Device(name)
         try:
             devices.append(_device(backend, device))
+        except BackendError as error:
+            problems.append(f"{device}: {_one_line(error)}")
+            fix = fix or error.fix or ""
         except Exception as error:
             problems.append(f"{device}: it cannot be described: {type(error).__name__}: {error}")
             fix = fix or "report it to the backend's author"

@@ -88,6 +88,17 @@ def test_a_backend_whose_extra_is_not_installed_is_no_problem(install) -> None:
     assert "extra: not installed (extra-polyad 1.2.3, interface 1.1)" in str(doctor)
 
 
+def test_a_backend_that_says_why_a_device_cannot_be_opened_is_listed_with_its_fix(make_toy) -> None:
+    class Lacking(make_toy):
+        def describe_device(self, device):
+            raise BackendUnavailable("opening: the library toy is not installed", notes={"found": "no"}, fix="get toy")
+
+    with backends.register("lacking", Lacking()):
+        report = backends.list_backends()["lacking"]
+    assert report.problem.startswith("lacking:0: opening: the library toy is not installed (found: no)")
+    assert report.fix == "get toy"
+
+
 def test_a_backend_that_misbehaves_while_it_is_described_is_listed(make_toy) -> None:
     class Rude(make_toy):
         def describe_device(self, device):

@@ -143,6 +143,29 @@ def test_without_a_driver_there_is_no_device_and_doctor_says_why():
     assert "InsufficientDriver" in said
 
 
+@pytest.mark.parametrize(
+    ("library", "program", "wheel"),
+    [
+        ("libnvrtc.so.12", "polyad.ones(2, device='cuda').exp()", "nvidia-cuda-nvrtc-cu12"),
+        ("libcublas.so.12", "x = polyad.ones(2, 2, device='cuda'); x @ x", "nvidia-cublas-cu12"),
+        ("libcusolver.so.11", "polyad.ones(80, 80, device='cuda').svd()", "nvidia-cusolver-cu12"),
+    ],
+)
+def test_a_library_that_is_missing_is_told_with_the_package_that_brings_it(library, program, wheel):
+    said = _elsewhere(f"import polyad\n{program}", STANDIN_CUPY_LACKING=library)
+    assert "BackendUnavailable" in said
+    assert f"pip install {wheel}; or 'polyad[cuda12]'" in said
+
+
+@pytest.mark.parametrize(
+    ("library", "wheel"), [("libnvrtc.so.12", "nvidia-cuda-nvrtc-cu12"), ("libcublas.so.12", "nvidia-cublas-cu12")]
+)
+def test_doctor_names_the_package_of_a_library_that_is_missing(library, wheel):
+    said = _elsewhere("import polyad; print(polyad.backends.doctor('cuda', seconds=3))", STANDIN_CUPY_LACKING=library)
+    assert f"pip install {wheel}" in said
+    assert "to the backend's author" not in said
+
+
 def test_a_forked_process_is_told():
     said = _elsewhere(
         "import os, polyad\nx = polyad.ones(2, device='cuda'); x.tolist()\n"

@@ -128,7 +128,7 @@ __kernel void largest(__global T *restrict out, __global long *restrict places, 
         long place = (begin0 + low0 * spacing0) * sizes1 + begin1 + low1 * spacing1;
         place = place * sizes2 + begin2 + low2 * spacing2;
         {_TAPS}
-            for (long k2 = low2; k2 < high2; ++k2) {{
+            TURNS for (long k2 = low2; k2 < high2; ++k2) {{
                 const C value = LOAD(input, row + k2 * spacing2 * steps2);
                 if (value > best {nan}) {{
                     best = value;

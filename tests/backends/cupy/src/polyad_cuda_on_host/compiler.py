@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import tempfile
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,11 +32,15 @@ MAX_THREADS, MAX_BLOCK, MAX_GRID, MAX_SHARED = 1024, (1024, 1024, 64), (2**31 - 
 _HERE = Path(__file__).parent
 _HEADERS = ("cuda_on_host.h", "cuda_fp16.h", "cuda_bf16.h")
 _FLAGS = (
-    "-std=c++20", "-O1", "-w", "-fwrapv", "-fno-strict-aliasing", "-fsanitize=undefined",
+    "-std=c++20", "-nostdinc++", "-O0", "-w", "-fPIC", "-fwrapv", "-fno-strict-aliasing", "-fsanitize=undefined",
     "-fno-sanitize-recover=all", "-fno-sanitize=vptr", "-fvisibility=hidden", "-fno-gnu-unique",
 )  # fmt: skip
-_RUNTIME_FLAGS = ("-std=c++20", "-O2", "-w")
-_SHARED = ("-shared", "-fPIC")
+"""Making kernels faster would take longer than they run; the sanitizer adds a tenth to the compiler's time."""
+
+_LINKED = ("-shared", "-nostdlib", "-Wl,-s,-z,noseparate-code", "-l:libm.so.6")
+"""Without names and padding, which are half of such a small library."""
+
+_RUNTIME_FLAGS = ("-std=c++20", "-O2", "-w", "-fPIC", "-shared")
 _LIBRARIES = CompiledFolder("cuda-on-host")
 
 _INSTRUCTIONS = {
@@ -105,7 +109,7 @@ def _built(source: str, defines: tuple[str, ...]) -> Module:
     text = _DYNAMIC.sub(r"\1 *const \2 = (\1 *)cu_dynamic;", source)
     text = _ASSEMBLY.sub(lambda found: f"{found[2]} = {_instruction(found[1])}({found[3]})", text)
     text = f'#include "cuda_on_host.h"\n#line 1 "kernel.cu"\n{text}\n{_entries(types)}'
-    library = _compiled(text, (*_FLAGS, *defines), f"{_identity()}\0{_headers()}")
+    library = _compiled(text, (*_FLAGS, *defines, *_LINKED), f"{_identity()}\0{_headers()}", _headers_folder)
     _runtime()
     return Module(_loaded(library), types, bounds, bool(_WAITS.search(plain)))
 
@@ -237,10 +241,27 @@ def _headers() -> str:
 
 
 @functools.cache
+def _headers_folder() -> str:
+    """A folder of this process: the headers, and what the compiler made of the first of them in an earlier run."""
+    folder = Path(_temporary().name)
+    for name in _HEADERS:
+        shutil.copy(_HERE / name, folder)
+    text = (_HERE / _HEADERS[0]).read_text()
+    precompiled = _compiled(text, _FLAGS, f"{_identity()}\0precompiled", language="c++-header")
+    (folder / f"{_HEADERS[0]}.gch").write_bytes(precompiled)
+    return str(folder)
+
+
+@functools.cache
+def _temporary() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(prefix="polyad-")
+
+
+@functools.cache
 def _runtime() -> ctypes.CDLL:
     """The threads; kernels find its functions by name."""
     source = (_HERE / "runtime.cpp").read_text()
-    library = _loaded(_compiled(source, _RUNTIME_FLAGS, _identity(), complete=True), ctypes.RTLD_GLOBAL)
+    library = _loaded(_compiled(source, _RUNTIME_FLAGS, _identity()), ctypes.RTLD_GLOBAL)
     library.cu_run.restype = ctypes.c_char_p
     library.cu_run.argtypes = [
         ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p, ctypes.c_int,
@@ -249,8 +270,15 @@ def _runtime() -> ctypes.CDLL:
     return library
 
 
-def _compiled(text: str, flags: Sequence[str], identity: str, complete: bool = False) -> bytes:
-    """*text* as a library, kept on disk; one that is not *complete* finds the rest in the process."""
+def _compiled(
+    text: str,
+    flags: Sequence[str],
+    identity: str,
+    headers: Callable[[], str] | None = None,
+    *,
+    language: str = "c++",
+) -> bytes:
+    """What the compiler makes of *text*, kept on disk, with the folder that *headers* returns on its path."""
     name = hashlib.sha256("\0".join((text, *flags, identity)).encode()).hexdigest()
     found = _LIBRARIES.read(name)
     if found is not None:
@@ -258,12 +286,15 @@ def _compiled(text: str, flags: Sequence[str], identity: str, complete: bool = F
     command = compiler()
     if command is None:
         raise BuildError("there is no g++ on PATH, or the machine is no x86-64 of a Unix")
+    includes = (f"-I{headers()}",) if headers else ()
     with tempfile.TemporaryDirectory(prefix="polyad-") as folder:
-        out = Path(folder, "kernel.so")
-        links = () if complete else ("-nostdlib", "-lm", "-lc")
+        given, out = Path(folder, "given"), Path(folder, "out")
+        given.write_text(text)
+        before = [flag for flag in flags if not flag.startswith("-l")]
+        libraries = [flag for flag in flags if flag.startswith("-l")]
         done = subprocess.run(
-            [command, *flags, *_SHARED, f"-I{_HERE}", "-x", "c++", "-", "-o", str(out), *links],
-            input=text, capture_output=True, text=True, check=False,
+            [command, *before, *includes, "-x", language, str(given), "-o", str(out), *libraries],
+            capture_output=True, text=True, check=False,
         )  # fmt: skip
         if done.returncode:
             raise BuildError(f"g++ does not compile the kernel:\n{done.stderr}\n{text}")

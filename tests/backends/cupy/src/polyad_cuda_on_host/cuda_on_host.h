@@ -2,10 +2,14 @@
 //
 // It is stricter than a GPU: a thread waits at every barrier, shuffle and ballot until all that must come have come,
 // shared memory is NaN before a block begins, and undefined behaviour ends the launch with the line that shows it.
-#pragma once
+//
+// The headers are C's: those of C++'s library take the compiler longer than a kernel does.
+#ifndef CUDA_ON_HOST_H
+#define CUDA_ON_HOST_H
 #include <math.h>
+#include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define __CUDA_ON_HOST__ 1
@@ -159,6 +163,26 @@ inline float min(float a, float b) { return fminf(a, b); }
 inline float max(float a, float b) { return fmaxf(a, b); }
 inline double min(double a, double b) { return fmin(a, b); }
 inline double max(double a, double b) { return fmax(a, b); }
+
+// C's functions are for double alone; CUDA has the names for float too.
+#define CU_FLOAT(name) inline float name(float x) { return name##f(x); }
+#define CU_FLOATS(name) inline float name(float x, float y) { return name##f(x, y); }
+CU_FLOAT(acos) CU_FLOAT(acosh) CU_FLOAT(asin) CU_FLOAT(asinh) CU_FLOAT(atan) CU_FLOAT(atanh) CU_FLOAT(cbrt)
+CU_FLOAT(ceil) CU_FLOAT(cos) CU_FLOAT(cosh) CU_FLOAT(erf) CU_FLOAT(erfc) CU_FLOAT(exp) CU_FLOAT(exp2) CU_FLOAT(expm1)
+CU_FLOAT(fabs) CU_FLOAT(floor) CU_FLOAT(lgamma) CU_FLOAT(log) CU_FLOAT(log10) CU_FLOAT(log1p) CU_FLOAT(log2)
+CU_FLOAT(nearbyint) CU_FLOAT(rint) CU_FLOAT(round) CU_FLOAT(sin) CU_FLOAT(sinh) CU_FLOAT(sqrt) CU_FLOAT(tan)
+CU_FLOAT(tanh) CU_FLOAT(tgamma) CU_FLOAT(trunc)
+CU_FLOATS(atan2) CU_FLOATS(copysign) CU_FLOATS(fdim) CU_FLOATS(fmax) CU_FLOATS(fmin) CU_FLOATS(fmod) CU_FLOATS(hypot)
+CU_FLOATS(nextafter) CU_FLOATS(pow) CU_FLOATS(remainder)
+inline float fma(float x, float y, float z) { return fmaf(x, y, z); }
+inline float ldexp(float x, int n) { return ldexpf(x, n); }
+inline float frexp(float x, int *n) { return frexpf(x, n); }
+inline float modf(float x, float *whole) { return modff(x, whole); }
+inline float abs(float x) { return fabsf(x); }
+inline double abs(double x) { return fabs(x); }
+inline long abs(long x) { return labs(x); }
+inline long long abs(long long x) { return llabs(x); }
+
 namespace cu {
 template <class To, class From> To as(From value) {
     static_assert(sizeof(To) == sizeof(From), "the same number of bits");
@@ -226,3 +250,5 @@ inline uint16_t float_to_bfloat(float x) {
     return x != x ? 0x7fff : uint16_t((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
 }
 }
+
+#endif

@@ -76,6 +76,7 @@ _MULTIPLIED = set("?bBhHiIlLqQefdFD")
 
 
 def matmul(a, b, out=None):
+    simulation.wanted("libcublas.so.12", ImportError)
     if out is None:
         raise NotImplementedError("the stand-in multiplies into an array that it is given")
     for x in (a, b, out):

@@ -9,6 +9,7 @@ from .arrays import library_queue, ndarray
 
 def _later(function, a, *results):
     """Write what ``function(a)`` gives to *results* when the stream comes to it."""
+    simulation.wanted("libcusolver.so.11", ImportError)
     given, to = a._host(), [result._host() for result in results]
 
     def work():

@@ -17,6 +17,7 @@ import numpy as np
 
 COUNT = int(os.environ.get("STANDIN_CUPY_DEVICES", "2"))
 MEMORY = int(os.environ.get("STANDIN_CUPY_MEMORY", str(1 << 32)))
+LACKING = os.environ.get("STANDIN_CUPY_LACKING", "").split(",")
 SOURCES = os.environ.get("POLYAD_CUDA_SOURCES", "")
 MULTIPROCESSORS = 132 if SOURCES else 2
 GUARD, POISON, GUARDED = 256, 0 if SOURCES else 0xFB, 0xA5
@@ -55,6 +56,16 @@ def fail_allocations(count: int) -> None:
 def break_device(number: int) -> None:
     """Let device *number* answer as after a kernel that wrote where it may not."""
     devices[number].broken = "IllegalAddress"
+
+
+class DynamicLibNotFoundError(RuntimeError):
+    """What `cuda.pathfinder`, by which CuPy looks for NVIDIA's libraries, raises for one that is not there."""
+
+
+def wanted(library: str, error: type[Exception] = DynamicLibNotFoundError) -> None:
+    """Raise as CuPy does where *library*, the name of a file, is among those that STANDIN_CUPY_LACKING lists."""
+    if library in LACKING:
+        raise error(f'Failure finding "{library}": No such file: {library}\n')
 
 
 class Memory:

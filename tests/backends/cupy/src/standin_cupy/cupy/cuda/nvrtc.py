@@ -9,7 +9,7 @@ from pathlib import Path
 
 from polyad_cuda_on_host import BuildError, build
 
-from ..simulation import SOURCES
+from ..simulation import SOURCES, wanted
 
 _programs: dict[int, list] = {}
 _numbers = itertools.count(1)
@@ -31,6 +31,7 @@ def built(source):
 
 
 def getVersion():
+    wanted("libnvrtc.so.12")
     return (12, 9)
 
 
