@@ -60,13 +60,7 @@ INTEL = ("intel-opencl-rt", "intel-cmplr-lib-rt")
 BACKENDS = {
     "cpu": Backend("cpu"),
     # Native kernels for tensors of all sizes; each kernel takes the compiler a quarter of a second where it is new.
-    # A kernel that does not compile is an error there, where users get a warning and NumPy's kernel.
-    "cpu-native": Backend(
-        "cpu",
-        "8/160",
-        environment={"POLYAD_NATIVE_LEAST": "0"},
-        options=("-W", "error::polyad.dispatch.plan.CompilerWarning"),
-    ),
+    "cpu-native": Backend("cpu", "8/160", environment={"POLYAD_NATIVE_LEAST": "0"}),
     "cpu-numpy": Backend("cpu", environment={"POLYAD_NATIVE": "0"}, default=False),
     # The kernels built with sanitizers, which have to be loaded before Python.
     "cpu-sanitized": Backend(
