@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from . import simulation
 from .arrays import library_queue, ndarray
 
 
