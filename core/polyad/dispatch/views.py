@@ -146,7 +146,10 @@ def alias(
         storage = input._make_storage()
     out: Tensor = object.__new__(Tensor)
     # A view without elements may begin beyond the end of the memory, which backends need not know of.
-    out._array = type_.backend.as_strided(storage.root, type_.dtype, shape, strides, 0 if 0 in shape else offset)
+    root = storage._root
+    if root is None:
+        root = storage.root
+    out._array = type_.backend.as_strided(root, type_.dtype, shape, strides, 0 if 0 in shape else offset)
     out._type = type_.nd if shape else type_.zd
     out._node = out._grad = None
     place(out, input, storage, offset, differentiable)
@@ -169,7 +172,7 @@ def place(out: Tensor, input: Tensor, storage: Storage, offset: int, differentia
         return
     view = input._view
     if view.__class__ is InferenceView:
-        out._view = InferenceView(None, offset)
+        out._view = tuple.__new__(InferenceView, (None, offset))
         return
     base = input if view is None else view.base
     if base is None:

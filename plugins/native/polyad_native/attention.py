@@ -29,6 +29,18 @@ def _operands(query: Any, key: Any, value: Any, mask: Any, broadcast: bool) -> t
     """The operands with as many dimensions, elements of a row side by side; the mask as what is added. The query has
     the sizes of all batches, and if *broadcast* so have key and value.
     """
+    if (
+        mask is None
+        and query.shape[:-2] == key.shape[:-2] == value.shape[:-2]
+        and query.size
+        and key.shape[-2:] == value.shape[-2:]
+        and key.size
+        and query.shape[-1] == key.shape[-1]
+        and _has_rows(query)
+        and _has_rows(key)
+        and _has_rows(value)
+    ):
+        return query, key, value, None  # as most calls have them
     if min(query.ndim, key.ndim, value.ndim) < 2 or not (query.size and key.size and value.size):
         raise NotNative
     if query.shape[-1] != key.shape[-1] or key.shape[-2] != value.shape[-2]:
@@ -54,9 +66,16 @@ def _operands(query: Any, key: Any, value: Any, mask: Any, broadcast: bool) -> t
     return (*found, mask)
 
 
+def _has_rows(array: Any) -> bool:
+    """Whether elements of a row, which are no halves, lie side by side, and rows apart by whole elements."""
+    size = array.itemsize
+    strides = array.strides
+    return size > 2 and len(strides) > 1 and strides[-1] == size and not strides[-2] % size
+
+
 def _rows(array: Any) -> Any:
     """*array* with elements of a row side by side, and rows apart by whole elements."""
-    return array if array.strides[-1] == array.itemsize and not array.strides[-2] % array.itemsize else array.copy()
+    return array if _has_rows(array) else array.copy()
 
 
 def _laid_as(array: Any) -> Any:

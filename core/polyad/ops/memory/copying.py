@@ -132,12 +132,13 @@ def copy_(self: Tensor, src: Tensor | Number, non_blocking: bool = False) -> Ten
 
 def _copy_into(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     check_writable("copy_", self)
-    if isinstance(src, numbers.Complex):
-        from ..creation.factories import tensor
+    if src.__class__ is not Tensor:
+        if isinstance(src, numbers.Complex):
+            from ..creation.factories import tensor
 
-        src = tensor(src, device=self._type.device)
-    check_tensor(src, "copy_", "src")
-    if src._type.device != self._type.device:
+            src = tensor(src, device=self._type.device)
+        check_tensor(src, "copy_", "src")
+    if src._type is not self._type and src._type.device != self._type.device:
         # Into the host's memory the values are written here, so that they have to have arrived.
         later = non_blocking and "shared_host_memory" not in self._type.backend.capabilities(self._type.device).features
         src = to_device(src, self._type.device, later)
