@@ -7,4 +7,4 @@ settings.register_profile("polyad", deadline=None, derandomize=True)
 settings.load_profile("polyad")
 
 # Read for examples, it would be importable as the CuPy that it stands in for.
-collect_ignore = ["backends/cupy/src/standin_cupy"]
+collect_ignore = ["backends/cupy/src/standin_cudnn", "backends/cupy/src/standin_cupy"]

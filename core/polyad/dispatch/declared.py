@@ -37,6 +37,14 @@ class Formula(NamedTuple):
     saved: str
 
 
+_TARGET = {
+    "tensor": "v[{at}]._node",
+    "several": '[getattr(tensor, "_node", None) for tensor in v[{at}]]',
+    "": 'getattr(v[{at}], "_node", None)',
+}
+"""Where the gradient of operands goes, by how they are given."""
+
+
 class ForwardRule(NamedTuple):
     """How an op's tangent is computed.
 
@@ -154,13 +162,35 @@ class Op:
         self.ordered = strides is not None
         self.takes_out = "out" in self.signature.parameters
         self.other_names: tuple[tuple[str, str], ...] = ()
-        self.formulas: tuple[Formula, ...] = ()
-        self.calls: Callable[[tuple[Any, ...]], list[Any]] = lambda values: []
+        self.formulas = ()
         self.saves_out = self.saves_tensors = False
         self.forward: ForwardRule | None = None
         self.plans: dict[Any, Any] = {}
         self.layouts: dict[Any, Layout] = {}
         self.call: Callable[..., Any] = definition
+
+    @property
+    def formulas(self) -> tuple[Formula, ...]:
+        """The gradient formulas."""
+        return self._formulas
+
+    @formulas.setter
+    def formulas(self, formulas: tuple[Formula, ...]) -> None:
+        self._formulas = formulas
+        self.calls = self._first_calls
+
+    def _first_calls(self, values: tuple[Any, ...]) -> list[Any]:
+        """As `calls`, which is code for these formulas from then on."""
+        lines, scope = "def calls(v):\n    found = []\n", dict[str, Any]()
+        for number, (position, given, function, _, saved) in enumerate(self._formulas):
+            at = position if isinstance(position, int) else f"{position.start}:{position.stop}"
+            target = _TARGET[given if given in _TARGET else ""].format(at=at)
+            there = "any(node is not None for node in target)" if given == "several" else "target is not None"
+            lines += f"    target = {target}\n    if {there}:\n        found.append((target, f{number}, {saved}))\n"
+            scope[f"f{number}"] = function
+        exec(lines + "    return found\n", scope)
+        self.calls = scope["calls"]
+        return self.calls(values)
 
     def __repr__(self) -> str:
         return f"<{self.kind} op {self.name}>"

@@ -279,7 +279,7 @@ def gradient(declared: Callable[..., Any], **formulas: Callable[..., Any]) -> No
             raise TypeError(f"gradient of {op.name}: {operand!r} is no operand; operands are {tuple(op.operands)}")
         given = "several" if op.operands[operand] == "list" else op.operands[operand]
         entries.append(Formula(op.names.index(operand), given, formula, *_pick(op, operand, formula)))
-    _differentiate(op, *entries)
+    op.formulas = tuple(entries)
 
 
 def joint_gradient(declared: Callable[..., Any], first: str, last: str, formula: Callable[..., Any]) -> None:
@@ -291,34 +291,7 @@ def joint_gradient(declared: Callable[..., Any], first: str, last: str, formula:
     op = op_of(declared)
     operands = list(op.operands)
     span = slice(operands.index(first), operands.index(last) + 1)
-    _differentiate(op, Formula(span, "several", formula, *_pick(op, f"{first} to {last}", formula)))
-
-
-_TARGET = {
-    "tensor": "v[{at}]._node",
-    "several": '[getattr(tensor, "_node", None) for tensor in v[{at}]]',
-    "": 'getattr(v[{at}], "_node", None)',
-}
-"""Where the gradient of operands goes, by how they are given."""
-
-
-def _differentiate(op: Op, *formulas: Formula) -> None:
-    """Give *op* its formulas, and what lays down a call: code for these formulas, compiled when first needed."""
-    op.formulas = formulas
-
-    def compiled(values: tuple[Any, ...]) -> list[Any]:
-        lines, scope = "def calls(v):\n    found = []\n", dict[str, Any]()
-        for number, (position, given, function, _, saved) in enumerate(formulas):
-            at = position if isinstance(position, int) else f"{position.start}:{position.stop}"
-            target = _TARGET[given if given in _TARGET else ""].format(at=at)
-            there = "any(node is not None for node in target)" if given == "several" else "target is not None"
-            lines += f"    target = {target}\n    if {there}:\n        found.append((target, f{number}, {saved}))\n"
-            scope[f"f{number}"] = function
-        exec(lines + "    return found\n", scope)
-        op.calls = scope["calls"]
-        return op.calls(values)
-
-    op.calls = compiled
+    op.formulas = (Formula(span, "several", formula, *_pick(op, f"{first} to {last}", formula)),)
 
 
 def _pick(op: Op, operand: str, formula: Callable[..., Any]) -> tuple[Callable[..., tuple[Any, ...]], str]:
