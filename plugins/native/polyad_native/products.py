@@ -68,6 +68,8 @@ def linear_weight_grad(types: Signature) -> Call | None:
     run = _of(types)
 
     def call(grad: Any, a: Any) -> Any:
+        if not (grad.size and a.size):
+            raise NotNative
         return _multiplied(run, grad.reshape(-1, grad.shape[-1]).T, a.reshape(-1, a.shape[-1]))
 
     return None if run is None else call

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,8 @@ def _specialize_linear(types: Signature) -> Any:
 
 
 def linear_weight_grad(grad: Any, a: Any) -> Any:
-    return gemm(grad.reshape(-1, grad.shape[-1]), a.reshape(-1, a.shape[-1]), True, False)
+    rows = math.prod(grad.shape[:-1])
+    return gemm(grad.reshape(rows, grad.shape[-1]), a.reshape(rows, a.shape[-1]), True, False)
 
 
 def _specialize_weight_grad(types: Signature) -> Any:

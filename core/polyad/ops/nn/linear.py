@@ -34,7 +34,7 @@ def _weight_grad_products(result: Shape, grad: Shape, input: Shape) -> int:
 def _linear_weight_grad(grad: Tensor, input: Tensor) -> Tensor:
     """grad.T @ input, where all dimensions but the last are rows."""
     if len(grad._array.shape) > 2:
-        grad, input = grad.reshape(-1, grad.shape[-1]), input.reshape(-1, input.shape[-1])
+        grad, input = grad.flatten(0, -2), input.flatten(0, -2)
     return _gemm(grad, input, True, False)
 
 

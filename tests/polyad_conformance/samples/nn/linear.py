@@ -33,7 +33,7 @@ def linear(name, input, weight, bias):
 
 def weight_grad(name, grad, input):
     def reference(g, x):
-        return g.reshape(-1, g.shape[-1]).T @ x.reshape(-1, x.shape[-1])
+        return np.einsum("rn,rk->nk", *(each.reshape(math.prod(each.shape[:-1]), each.shape[-1]) for each in (g, x)))
 
     return Sample(
         op="_linear_weight_grad",
@@ -62,9 +62,14 @@ SAMPLES = [
     linear("batches", (2, 3, 4), (5, 4), (5,)),
     linear("one vector", (4,), (3, 4), (3,)),
     linear("no rows", (0, 4), (3, 4), (3,)),
+    linear("no features", (2, 0), (3, 0), (3,)),
+    linear("batches without features", (2, 3, 0), (5, 0), (5,)),
     weight_grad("rows", (3, 2), (3, 4)),
     weight_grad("batches", (2, 3, 4), (2, 3, 5)),
     weight_grad("no rows", (0, 2), (0, 4)),
+    weight_grad("no features", (3, 2), (3, 0)),
+    weight_grad("batches without features", (2, 3, 4), (2, 3, 0)),
+    weight_grad("batches without gradients", (2, 3, 0), (2, 3, 4)),
     *[
         Sample(
             op="nn.functional.bilinear",
