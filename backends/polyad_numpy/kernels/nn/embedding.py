@@ -19,7 +19,7 @@ def embedding(weight: Any, index: Any, padding_idx: int, by_frequency: bool) -> 
 def embedding_backward(gradient: Any, index: Any, rows: int, padding_idx: int, by_frequency: bool) -> Any:
     size = gradient.shape[-1]
     index = index.reshape(-1)
-    gradient = gradient.reshape(-1, size)
+    gradient = gradient.reshape(index.size, size)
     if padding_idx >= 0:
         kept = index != padding_idx
         index, gradient = index[kept], gradient[kept]

@@ -79,6 +79,15 @@ SAMPLES = [
     bag("no bags", shape=(0,), offsets=[], mode="sum"),
     Sample(
         op="nn.functional.embedding",
+        name="vectors of nothing",
+        inputs=lambda make: (np.array([[1, 0], [2, 1]]), make((3, 0))),
+        reference=lambda where, weight: weight[where],
+        dtypes=FLOATS,
+        gradient=(1,),
+        expand=False,
+    ),
+    Sample(
+        op="nn.functional.embedding",
         name="padding",
         inputs=lambda make: (np.array([[1, 0], [2, 1]]), make((3, 2)), -2),
         reference=lambda where, weight, padding: weight[where],
