@@ -181,7 +181,17 @@ class TestRegistration:
             twin.seen.fill_(9.0)
         assert block.scale.tolist() == [2.0, 3.0]
         assert block.seen.tolist() == [0.0]
-        assert twin.scale.grad.tolist() == [1.0, 1.0]
+        assert twin.scale.grad is None, "the first backward of the copy would add to it"
+
+    @pytest.mark.parametrize(
+        ("name", "value"),
+        [("scale", nn.ReLU()), ("scale", nn.Buffer(polyad.ones(1))), ("inner", nn.Buffer(polyad.ones(1)))],
+    )
+    def test_no_other_member_takes_the_place_of_a_parameter_or_module(self, block, name, value):
+        before = getattr(block, name)
+        with pytest.raises(TypeError, match=name):
+            setattr(block, name, value)
+        assert getattr(block, name) is before
 
     def test_deepcopy_keeps_tied_parameters_tied(self):
         shared = nn.Linear(2, 2)

@@ -369,3 +369,10 @@ NO_MODULES = {
 def test_what_is_no_module_is_refused(call, other) -> None:
     with pytest.raises((TypeError, RuntimeError), match=r"is no Module|linear gives"):
         call(nn.utils, other)
+
+
+def test_clip_grad_norm_takes_infinity_by_its_name():
+    weight = nn.Parameter(polyad.zeros(2))
+    weight.grad = polyad.tensor([3.0, 4.0])
+    assert nn.utils.clip_grad_norm_(weight, 1.0, "inf").item() == 4.0
+    assert weight.grad.tolist() == pytest.approx([0.75, 1.0])
