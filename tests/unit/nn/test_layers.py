@@ -473,6 +473,8 @@ class TestStartingValues:
         (lambda: nn.EmbeddingBag.from_pretrained(polyad.ones(3)), RuntimeError),
         (lambda: nn.Hardtanh(1, -1), ValueError),
         (lambda: nn.MultiheadAttention(7, 2), ValueError),
+        (lambda: nn.utils.fuse_conv_bn_eval(nn.Conv2d(2, 3, 2), nn.BatchNorm2d(3)), ValueError),
+        (lambda: nn.utils.fuse_linear_bn_eval(nn.Linear(2, 3).eval(), nn.BatchNorm1d(2).eval()), ValueError),
         (lambda: nn.MultiheadAttention(8, 2)(*[polyad.ones(3, 2, 4)] * 3), RuntimeError),
         (lambda: nn.MultiheadAttention(8, 2)(polyad.ones(3, 8), *[polyad.ones(3, 2, 8)] * 2), RuntimeError),
         (lambda: nn.TransformerEncoderLayer(4, 2)(polyad.ones(3, 2, 8)), RuntimeError),

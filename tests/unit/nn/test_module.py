@@ -85,17 +85,15 @@ class TestRegistration:
         assert {"scale", "seen", "inner"} <= set(dir(block))
 
     def test_a_name_moves_between_registries(self, block):
-        block.thing = 3
-        block.thing = nn.Parameter(polyad.ones(1))
-        assert "thing" in block._parameters
-        block.thing = nn.Identity()
-        assert "thing" not in block._parameters
         block.thing = nn.Buffer(polyad.ones(1), persistent=False)
-        assert "thing" not in block._modules
         assert "thing" in block._non_persistent_buffers_set
-        block.thing = nn.Parameter(polyad.ones(1))
+        block.thing = nn.Identity()
+        assert "thing" in block._modules
         assert "thing" not in block._buffers
         assert "thing" not in block._non_persistent_buffers_set
+        block.thing = nn.Parameter(polyad.ones(1))
+        assert "thing" in block._parameters
+        assert "thing" not in block._modules
 
     def test_none_keeps_the_name(self, block):
         block.scale = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any, TypeVar
 
-from ...errors import OptionError
+from ...errors import ConditionError
 from ...functions import ones_like, zeros_like
 from ...tensor import Tensor
 from ..modules.batchnorm import BatchNorm
@@ -40,7 +40,7 @@ def fuse_linear_bn_eval(linear: M, bn: Module) -> M:
     """
     features = getattr(bn, "num_features", None)
     if features not in (1, getattr(linear, "out_features", None)):
-        raise OptionError(
+        raise ConditionError(
             f"fuse_linear_bn_eval: bn has {features} features, linear gives {getattr(linear, 'out_features', None)}",
             fix="fuse a batch normalisation of 1 feature or of linear.out_features",
         )
@@ -51,9 +51,9 @@ def _fused(op: str, layer: M, bn: Any, fuse: Any, *more: bool) -> M:
     for module in (layer, bn):
         require_module(op, module)
     if layer.training or bn.training:
-        raise OptionError(f"{op}: both layers must be in evaluation mode", fix="call eval() on both first")
+        raise ConditionError(f"{op}: both layers must be in evaluation mode", fix="call eval() on both first")
     if not isinstance(bn, BatchNorm) or bn.running_mean is None or bn.running_var is None:
-        raise OptionError(
+        raise ConditionError(
             f"{op}: bn has no running mean and variance", fix="pass a batch normalisation that tracks them"
         )
     fused: Any = copy.deepcopy(layer)
