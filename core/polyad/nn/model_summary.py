@@ -40,6 +40,7 @@ class Row:
         parameters: numbers in its parameters and those of its submodules that no earlier row has.
         flops: arithmetic operations of all its calls, those of submodules included.
         calls: how often it was called.
+        bytes: of what its calls were the first to return, those of submodules included.
     """
 
     name: str
@@ -49,17 +50,19 @@ class Row:
     parameters: int = 0
     flops: int = 0
     calls: int = 0
+    bytes: int = 0
 
-    def cells(self) -> tuple[str, str, str, str]:
+    def cells(self) -> tuple[str, ...]:
         """What a table shows of it."""
         named = f"{self.name}: {self.kind}" if self.name else self.kind
         shown = "not called" if self.shapes is None else ", ".join(str(tuple(shape)) for shape in self.shapes)
         if self.calls > 1:
             shown += f", {self.calls} calls"
-        return "  " * self.depth + named, shown, f"{self.parameters:,}", f"{self.flops:,}"
+        numbers = f"{self.parameters:,}", f"{self.flops:,}", _in_units(self.bytes, "B", 1024)
+        return "  " * self.depth + named, shown, *numbers
 
 
-HEADINGS = ("module", "output shape", "parameters", "FLOPs")
+HEADINGS = ("module", "output shape", "parameters", "FLOPs", "memory")
 
 
 @dataclass(repr=False)
@@ -71,6 +74,7 @@ class Summary:
         parameters, trainable: numbers in all parameters, and in those that require a gradient.
         flops: arithmetic operations of one call.
         bytes: of all parameters and buffers.
+        results: bytes of all that the modules returned, which is about what a backward pass has to keep.
     """
 
     rows: list[Row] = field(default_factory=list)
@@ -78,19 +82,25 @@ class Summary:
     trainable: int = 0
     flops: int = 0
     bytes: int = 0
+    results: int = 0
 
     def totals(self) -> list[str]:
         """The lines under the table."""
+        kept, results = _in_units(self.bytes, "B", 1024), _in_units(self.results, "B", 1024)
         return [
-            f"parameters {self.parameters:,} ({self.trainable:,} trainable), {_in_units(self.bytes, 'B', 1024)}",
-            f"FLOPs {self.flops:,} ({_in_units(self.flops, 'FLOP', 1000)})",
+            f"parameters {self.parameters:,} ({self.trainable:,} trainable), {kept}",
+            f"FLOPs {self.flops:,} ({_in_units(self.flops, 'FLOP', 1000)}), results {results}",
         ]
 
     def __repr__(self) -> str:
         cells = [HEADINGS, *[row.cells() for row in self.rows]]
         widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
         lines = [
-            f"{a:<{widths[0]}}  {b:<{widths[1]}}  {c:>{widths[2]}}  {d:>{widths[3]}}".rstrip() for a, b, c, d in cells
+            "  ".join(
+                f"{cell:<{width}}" if number < 2 else f"{cell:>{width}}"
+                for number, (cell, width) in enumerate(zip(row, widths, strict=True))
+            ).rstrip()
+            for row in cells
         ]
         rule = "-" * max(map(len, lines))
         return "\n".join([lines[0], rule, *lines[1:], rule, *self.totals()])
@@ -103,9 +113,9 @@ class Summary:
         for number, heading in enumerate(HEADINGS):
             table.add_column(heading, justify="right" if number > 1 else "left", overflow="fold")
         for row in self.rows:
-            named, shape, parameters, flops = row.cells()
+            named, shape, *numbers = row.cells()
             style = "dim" if row.shapes is None else "" if row.depth else "bold"
-            table.add_row(Text(named, style), Text(shape, "cyan"), parameters, flops)
+            table.add_row(Text(named, style), Text(shape, "cyan"), *numbers)
         return table
 
 
@@ -129,7 +139,8 @@ def summary(
     """The modules of *model* with the shapes that they give, their parameters and the arithmetic that a call takes.
 
     Nothing is computed and no memory is taken: the model runs on device "meta" and is not changed. A product and its
-    addition to a sum count as two operations, any other element that is computed as one.
+    addition to a sum count as two operations, any other element that is computed as one. *memory* is that of what the
+    modules return.
 
     Args:
         model: any module; whether it trains or not stays as it is.
@@ -145,14 +156,14 @@ def summary(
     >>> import polyad
     >>> from polyad import nn
     >>> polyad.summary(nn.Sequential(nn.Linear(8, 4), nn.ReLU()), (2, 8))
-    module       output shape  parameters  FLOPs
-    --------------------------------------------
-    Sequential   (2, 4)                36    144
-      0: Linear  (2, 4)                36    136
-      1: ReLU    (2, 4)                 0      8
-    --------------------------------------------
+    module       output shape  parameters  FLOPs  memory
+    ----------------------------------------------------
+    Sequential   (2, 4)                36    144    64 B
+      0: Linear  (2, 4)                36    136    32 B
+      1: ReLU    (2, 4)                 0      8    32 B
+    ----------------------------------------------------
     parameters 36 (36 trainable), 144 B
-    FLOPs 144 (144 FLOP)
+    FLOPs 144 (144 FLOP), results 64 B
     """
     if not isinstance(model, Module):
         raise ArgumentTypeError(f"summary: model is {type(model).__name__}, not a module", fix="pass an nn.Module")
@@ -161,6 +172,7 @@ def summary(
     twins = {id(tensor): _twin(tensor) for tensor in members.values()}
     rows, handles, found = _rows(model, depth), [], Summary()
     running: list[Row] = []
+    returned: list[tuple[Tensor, list[Row]]] = []
 
     def add(operations: int) -> None:
         found.flops += operations
@@ -169,7 +181,7 @@ def summary(
 
     for module, row in rows:
         handles.append(module.register_forward_pre_hook(partial(_enter, running, row)))
-        handles.append(module.register_forward_hook(partial(_leave, running, row)))
+        handles.append(module.register_forward_hook(partial(_leave, running, returned, row)))
     try:
         with no_grad(), META, counting(add):
             functional_call(model, {name: twins[id(tensor)] for name, tensor in members.items()}, inputs)
@@ -182,6 +194,14 @@ def summary(
     finally:
         for handle in handles:
             handle.remove()
+    known = {_memory(tensor) for tensor in (*_tensors(inputs), *twins.values())}
+    for tensor, inside in returned:
+        memory = _memory(tensor)
+        if memory not in known:
+            known.add(memory)
+            found.results += tensor.nbytes
+            for row in inside:
+                row.bytes += tensor.nbytes
     found.rows = [row for _, row in rows]
     distinct = {id(parameter): parameter for parameter in model.parameters()}
     found.parameters = sum(parameter.numel() for parameter in distinct.values())
@@ -231,10 +251,19 @@ def _enter(running: list[Row], row: Row, module: Module, args: Any) -> None:
     running.append(row)
 
 
-def _leave(running: list[Row], row: Row, module: Module, args: Any, output: Any) -> None:
+def _leave(
+    running: list[Row], returned: list[tuple[Tensor, list[Row]]], row: Row, module: Module, args: Any, output: Any
+) -> None:
+    tensors = _tensors(output)
+    returned += [(tensor, list(running)) for tensor in tensors]
     running.pop()
     row.calls += 1
-    row.shapes = [one.shape for one in _tensors(output)]
+    row.shapes = [one.shape for one in tensors]
+
+
+def _memory(tensor: Tensor) -> int:
+    """What tells memory apart, as long as all tensors live."""
+    return id(tensor if tensor._storage is None else tensor._storage)
 
 
 def _tensors(value: Any) -> list[Tensor]:

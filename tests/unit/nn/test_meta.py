@@ -109,6 +109,14 @@ def test_a_summary_has_shapes_parameters_and_arithmetic() -> None:
     assert [row.calls for row in found.rows] == [1] * 6  # no hook was left behind
 
 
+def test_a_summary_counts_memory_where_it_is_first_returned() -> None:
+    twice = nn.ReLU()
+    model = nn.Sequential(nn.Linear(4, 8), twice, nn.Unflatten(1, (2, 4)), nn.Identity(), twice, nn.ReLU(inplace=True))
+    found = polyad.summary(model, (2, 4))
+    assert [row.bytes for row in found.rows] == [192, 64, 128, 0, 0, 0]
+    assert found.results == 192
+
+
 def test_a_summary_of_a_model_that_no_memory_holds() -> None:
     model = nn.Linear(10**6, 10**6, device="meta")
     assert polyad.summary(model, (10**6, 10**6)).flops == 2 * 10**18 + 10**12
