@@ -65,11 +65,11 @@ def test_vectors_are_checked_before_the_first_parameter_changes():
 
 def test_fusion_wants_evaluation_and_running_values():
     conv, norm = nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2)
-    with pytest.raises(RuntimeError, match="evaluation mode"):
+    with pytest.raises(AssertionError, match="evaluation mode"):
         nn.utils.fuse_conv_bn_eval(conv, norm)
-    with pytest.raises(RuntimeError, match="no running mean"):
+    with pytest.raises(AssertionError, match="no running mean"):
         nn.utils.fuse_conv_bn_eval(conv.eval(), nn.BatchNorm2d(2, track_running_stats=False).eval())
-    with pytest.raises(RuntimeError, match="3 features"):
+    with pytest.raises(AssertionError, match="3 features"):
         nn.utils.fuse_linear_bn_eval(nn.Linear(2, 2).eval(), nn.BatchNorm1d(3).eval())
 
 

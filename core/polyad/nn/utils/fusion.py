@@ -20,7 +20,7 @@ M = TypeVar("M", bound=Module)
 def fuse_conv_bn_eval(conv: M, bn: Module, transpose: bool = False) -> M:
     """A copy of *conv*, a (transposed, with *transpose*) convolution, that computes ``bn(conv(x))`` in evaluation.
 
-    Raises RuntimeError unless both are in evaluation mode and *bn* has running values.
+    Raises AssertionError, a ValueError too, unless both are in evaluation mode and *bn* has running values.
 
     >>> from polyad import nn
     >>> nn.utils.fuse_conv_bn_eval(nn.Conv2d(1, 2, 3, bias=False).eval(), nn.BatchNorm2d(2).eval())
@@ -32,7 +32,7 @@ def fuse_conv_bn_eval(conv: M, bn: Module, transpose: bool = False) -> M:
 def fuse_linear_bn_eval(linear: M, bn: Module) -> M:
     """A copy of *linear* that computes ``bn(linear(x))`` in evaluation.
 
-    Raises RuntimeError unless both are in evaluation mode and *bn* has running values and as many features as *linear*.
+    Raises AssertionError, a ValueError too, unless both are in evaluation mode and *bn* has running values and as many features as *linear*.
 
     >>> from polyad import nn
     >>> nn.utils.fuse_linear_bn_eval(nn.Linear(3, 2).eval(), nn.BatchNorm1d(2).eval())
