@@ -5,6 +5,7 @@ import warnings
 
 import pytest
 
+import polyad
 from polyad import nn
 
 
@@ -136,11 +137,14 @@ def test_registration_hooks_see_what_every_module_registers():
     try:
         layer = nn.BatchNorm1d(2)
         outer = nn.Sequential(layer)
+        layer.running_mean = polyad.ones(2)
+        nn.Linear(1, 1, bias=False)
     finally:
         for handle in handles:
             handle.remove()
     assert seen[:2] == [("weight", layer.weight), ("bias", layer.bias)]
-    assert [name for name, _ in seen[2:]] == ["running_mean", "running_var", "num_batches_tracked"]
+    named = ["running_mean", "running_var", "num_batches_tracked", "running_mean", "weight"]
+    assert [name for name, _ in seen[2:]] == named
     assert isinstance(outer[0], nn.Tanh)
     nn.Linear(1, 1)
-    assert len(seen) == 5
+    assert len(seen) == 7

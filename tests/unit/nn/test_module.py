@@ -191,6 +191,14 @@ class TestRegistration:
             setattr(block, name, value)
         assert getattr(block, name) is before
 
+    def test_a_subclass_can_add_to_the_state_that_it_is_copied_from(self):
+        class Later(nn.Linear):
+            def __setstate__(self, state):
+                super().__setstate__(state)
+                self.added = 2
+
+        assert copy.deepcopy(Later(1, 1)).added == 2
+
     def test_deepcopy_keeps_tied_parameters_tied(self):
         shared = nn.Linear(2, 2)
         twin = copy.deepcopy(nn.Sequential(shared, shared))

@@ -218,7 +218,7 @@ class Module(OlderMethods, _state.ExtraState):
 
     def _put(self, role: Role, name: str, value: Any, persistent: bool = True) -> None:
         """Make *value* the member *name*, which stays in its place if it has that role already."""
-        for hook in tuple(REGISTERED[role].values()):
+        for hook in tuple(REGISTERED[role].values()) if value is not None or role != "parameter" else ():
             new = hook(self, name, value)
             value = value if new is None else new
         if self._roles.get(name) != role:
@@ -249,7 +249,7 @@ class Module(OlderMethods, _state.ExtraState):
                 return
             if value is not None and not (role == "buffer" and isinstance(value, Tensor)):
                 raise self._not_a(role, name, value)
-            self.__dict__[name] = value
+            self._put(role, name, value, name not in self._non_persistent_buffers_set)
 
     def _check_role(self, role: Role, name: str, value: Any) -> None:
         """Raise if *name* is a parameter, whose place no other member takes, or a module and *value* a buffer."""

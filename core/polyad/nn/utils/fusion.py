@@ -32,7 +32,8 @@ def fuse_conv_bn_eval(conv: M, bn: Module, transpose: bool = False) -> M:
 def fuse_linear_bn_eval(linear: M, bn: Module) -> M:
     """A copy of *linear* that computes ``bn(linear(x))`` in evaluation.
 
-    Raises AssertionError, a ValueError too, unless both are in evaluation mode and *bn* has running values and as many features as *linear*.
+    Raises AssertionError, a ValueError too, unless both are in evaluation mode and *bn* has running values and as many
+    features as *linear*.
 
     >>> from polyad import nn
     >>> nn.utils.fuse_linear_bn_eval(nn.Linear(3, 2).eval(), nn.BatchNorm1d(2).eval())
