@@ -32,6 +32,7 @@ __all__ = [
     "DeviceError",
     "DivisionByZero",
     "ExportError",
+    "FeatureError",
     "IndexOutOfRange",
     "InternalError",
     "KernelFailure",
@@ -198,6 +199,10 @@ class ArgumentError(PolyadError, ValueError):
 
 class ConditionError(ArgumentError, AssertionError):
     """Arguments that do not fit together, where PyTorch asserts that they do."""
+
+
+class FeatureError(ShapeError, AssertionError):
+    """A shape that a layer was not built for, where PyTorch asserts that it was."""
 
 
 class DataError(ArgumentTypeError, ArgumentError, RuntimeError):

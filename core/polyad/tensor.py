@@ -68,6 +68,7 @@ class Tensor(TensorMethods):
     __slots__ = ("__dict__", "__weakref__", "_array", "_grad", "_node", "_storage", "_type", "_view")
 
     _keeps_class: ClassVar[bool] = True
+    _copies_grad: ClassVar[bool] = True
 
     _array: Any
     _type: TensorType
@@ -627,7 +628,7 @@ class Tensor(TensorMethods):
             out._storage = out._view = None
         memo[id(self)] = out
         out.requires_grad_(self.requires_grad)
-        if self._grad is not None:
+        if self._grad is not None and self._copies_grad:
             out._grad = copy.deepcopy(self._grad, memo)
         out.__dict__.update({name: copy.deepcopy(value, memo) for name, value in self.__dict__.items()})
         return out

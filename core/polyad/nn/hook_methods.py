@@ -7,16 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 from ..history.hooks import RemovableHandle, register
 from .hooks import EVERY, ForwardHooks, HookError, LegacyBackwardHook, PostHook, PreHook, StateHooks
+from .registration import REGISTERED
 
 if TYPE_CHECKING:
     from .state_dict import IncompatibleKeys
 
 __all__ = [
     "HookMethods",
+    "register_module_buffer_registration_hook",
     "register_module_forward_hook",
     "register_module_forward_pre_hook",
     "register_module_full_backward_hook",
     "register_module_full_backward_pre_hook",
+    "register_module_module_registration_hook",
+    "register_module_parameter_registration_hook",
 ]
 
 
@@ -179,3 +183,32 @@ def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> Removabl
 def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """``Module.register_full_backward_hook`` of every module."""
     return register(_on_all().backward, hook)
+
+
+def register_module_parameter_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call ``hook(module, name, parameter)`` before a parameter is registered in any module, by assignment too; what
+    it returns, unless None, is registered in its place.
+
+    >>> from polyad import nn
+    >>> from polyad.nn.modules.module import register_module_parameter_registration_hook
+    >>> handle = register_module_parameter_registration_hook(lambda module, name, parameter: print(name))
+    >>> _ = nn.Linear(2, 3)
+    weight
+    bias
+    >>> handle.remove()
+    """
+    return register(REGISTERED["parameter"], hook)
+
+
+def register_module_buffer_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call ``hook(module, name, buffer)`` before a buffer is registered in any module; what it returns, unless None,
+    is registered in its place.
+    """
+    return register(REGISTERED["buffer"], hook)
+
+
+def register_module_module_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call ``hook(module, name, submodule)`` before a submodule is registered in any module; what it returns, unless
+    None, is registered in its place.
+    """
+    return register(REGISTERED["module"], hook)

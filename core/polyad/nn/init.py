@@ -271,7 +271,8 @@ def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
 
 
 def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
-    if not isinstance(mode, str) or mode not in ("fan_in", "fan_out"):
+    mode = mode.lower() if isinstance(mode, str) else mode
+    if mode not in ("fan_in", "fan_out"):
         raise ArgumentError(f"init: unknown mode {safe_repr(mode)}", fix="use fan_in or fan_out")
     return _calculate_fan_in_and_fan_out(tensor)[mode == "fan_out"]
 

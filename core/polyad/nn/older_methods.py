@@ -32,6 +32,10 @@ class OlderMethods(HookMethods):
     compiler: ClassVar[Callable[..., Any] | None] = None
     """``compiler(forward, ...)`` gives what `compile` puts in its place; a package that compiles assigns it."""
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """What a copy or an unpickled module is made of; subclasses that add to an older state call this."""
+        self.__dict__.update(state)
+
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Have ``forward`` compiled as ``polyad.compile`` would; raises NotImplementedError while nothing compiles."""
         own: Any = self

@@ -37,6 +37,9 @@ class Parameter(Tensor, keeps_class=False):
     tensor([1., 1.], requires_grad=True)
     """
 
+    _copies_grad = False
+    """A model's copy starts without gradients: the first backward would add to them."""
+
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Parameter:
         if data is None:
             data = empty(0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Callable, Iterator, MutableMapping
 from typing import Any, Literal, Protocol, TypeVar
 
 from ..errors import ArgumentTypeError, PolyadError, safe_repr
@@ -11,6 +11,10 @@ __all__ = ["Members", "ModuleAttributeError", "RegistrationError"]
 
 Role = Literal["parameter", "buffer", "module"]
 M = TypeVar("M")
+
+
+REGISTERED: dict[Role, dict[int, Callable[..., Any]]] = {"parameter": {}, "buffer": {}, "module": {}}
+"""The hooks that see what is registered in all modules; see `polyad.nn.hook_methods`."""
 
 
 class RegistrationError(PolyadError, KeyError):

@@ -334,7 +334,8 @@ def check_members(
         if problem:
             error_msgs.append(f"{problem[0]} for {key}: {problem[1]}")
         else:
-            writes.tensors.append((module, name, key, own, value))
+            fitting = value if is_lazy(own) or own.shape == value.shape else value.reshape(own.shape)
+            writes.tensors.append((module, name, key, own, fitting))
 
     extra_key = prefix + EXTRA_STATE
     takes_extra_state = _has_extra_state(module, "set_extra_state")
@@ -361,7 +362,8 @@ def _mismatch(own: Tensor, value: Any) -> tuple[str, str] | None:
         return None
     if is_lazy(value):
         return "no values", "the state is of a lazy module that was never called"
-    if tuple(value.shape) != tuple(own.shape):
+    # Before PyTorch 0.4 there were no 0-d tensors: files of that time have one element for a number.
+    if tuple(value.shape) != tuple(own.shape) and not (own.ndim == 0 and tuple(value.shape) == (1,)):
         turned = tuple(value.shape) == tuple(own.shape)[::-1]
         return (
             "size mismatch",

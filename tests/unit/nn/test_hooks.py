@@ -5,6 +5,7 @@ import warnings
 
 import pytest
 
+import polyad
 from polyad import nn
 
 
@@ -123,3 +124,27 @@ def test_copies_have_hooks_of_their_own(echo):
 def test_hooks_of_submodules_run(echo):
     echo.register_forward_hook(lambda *_: "inner")
     assert nn.Sequential(echo)(1) == "inner"
+
+
+def test_registration_hooks_see_what_every_module_registers():
+    hooks = nn.modules.module
+    seen = []
+    handles = [
+        hooks.register_module_parameter_registration_hook(lambda module, name, value: seen.append((name, value))),
+        hooks.register_module_buffer_registration_hook(lambda module, name, value: seen.append((name, "buffer"))),
+        hooks.register_module_module_registration_hook(lambda module, name, value: nn.Tanh()),
+    ]
+    try:
+        layer = nn.BatchNorm1d(2)
+        outer = nn.Sequential(layer)
+        layer.running_mean = polyad.ones(2)
+        nn.Linear(1, 1, bias=False)
+    finally:
+        for handle in handles:
+            handle.remove()
+    assert seen[:2] == [("weight", layer.weight), ("bias", layer.bias)]
+    named = ["running_mean", "running_var", "num_batches_tracked", "running_mean", "weight"]
+    assert [name for name, _ in seen[2:]] == named
+    assert isinstance(outer[0], nn.Tanh)
+    nn.Linear(1, 1)
+    assert len(seen) == 7

@@ -461,3 +461,26 @@ class TestStartingValues:
         for layer in (nn.BatchNorm1d(2), nn.LayerNorm(2)):
             assert layer.weight.tolist() == [1.0, 1.0]
             assert layer.bias.tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("call", "also"),
+    [
+        (lambda: nn.Embedding(3, 2, padding_idx=3), ValueError),
+        (lambda: nn.EmbeddingBag(3, 2, padding_idx=-4), ValueError),
+        (lambda: nn.Embedding(3, 2, _weight=polyad.ones(2, 2)), RuntimeError),
+        (lambda: nn.Embedding.from_pretrained(polyad.ones(3)), RuntimeError),
+        (lambda: nn.EmbeddingBag.from_pretrained(polyad.ones(3)), RuntimeError),
+        (lambda: nn.Hardtanh(1, -1), ValueError),
+        (lambda: nn.MultiheadAttention(7, 2), ValueError),
+        (lambda: nn.utils.fuse_conv_bn_eval(nn.Conv2d(2, 3, 2), nn.BatchNorm2d(3)), ValueError),
+        (lambda: nn.utils.fuse_linear_bn_eval(nn.Linear(2, 3).eval(), nn.BatchNorm1d(2).eval()), ValueError),
+        (lambda: nn.MultiheadAttention(8, 2)(*[polyad.ones(3, 2, 4)] * 3), RuntimeError),
+        (lambda: nn.MultiheadAttention(8, 2)(polyad.ones(3, 8), *[polyad.ones(3, 2, 8)] * 2), RuntimeError),
+        (lambda: nn.TransformerEncoderLayer(4, 2)(polyad.ones(3, 2, 8)), RuntimeError),
+    ],
+)
+def test_what_pytorch_asserts_is_an_assertion_error_too(call, also):
+    with pytest.raises(AssertionError) as caught:
+        call()
+    assert isinstance(caught.value, also)

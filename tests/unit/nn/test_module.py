@@ -85,17 +85,15 @@ class TestRegistration:
         assert {"scale", "seen", "inner"} <= set(dir(block))
 
     def test_a_name_moves_between_registries(self, block):
-        block.thing = 3
-        block.thing = nn.Parameter(polyad.ones(1))
-        assert "thing" in block._parameters
-        block.thing = nn.Identity()
-        assert "thing" not in block._parameters
         block.thing = nn.Buffer(polyad.ones(1), persistent=False)
-        assert "thing" not in block._modules
         assert "thing" in block._non_persistent_buffers_set
-        block.thing = nn.Parameter(polyad.ones(1))
+        block.thing = nn.Identity()
+        assert "thing" in block._modules
         assert "thing" not in block._buffers
         assert "thing" not in block._non_persistent_buffers_set
+        block.thing = nn.Parameter(polyad.ones(1))
+        assert "thing" in block._parameters
+        assert "thing" not in block._modules
 
     def test_none_keeps_the_name(self, block):
         block.scale = None
@@ -181,7 +179,25 @@ class TestRegistration:
             twin.seen.fill_(9.0)
         assert block.scale.tolist() == [2.0, 3.0]
         assert block.seen.tolist() == [0.0]
-        assert twin.scale.grad.tolist() == [1.0, 1.0]
+        assert twin.scale.grad is None, "the first backward of the copy would add to it"
+
+    @pytest.mark.parametrize(
+        ("name", "value"),
+        [("scale", nn.ReLU()), ("scale", nn.Buffer(polyad.ones(1))), ("inner", nn.Buffer(polyad.ones(1)))],
+    )
+    def test_no_other_member_takes_the_place_of_a_parameter_or_module(self, block, name, value):
+        before = getattr(block, name)
+        with pytest.raises(TypeError, match=name):
+            setattr(block, name, value)
+        assert getattr(block, name) is before
+
+    def test_a_subclass_can_add_to_the_state_that_it_is_copied_from(self):
+        class Later(nn.Linear):
+            def __setstate__(self, state):
+                super().__setstate__(state)
+                self.added = 2
+
+        assert copy.deepcopy(Later(1, 1)).added == 2
 
     def test_deepcopy_keeps_tied_parameters_tied(self):
         shared = nn.Linear(2, 2)

@@ -284,3 +284,10 @@ def test_an_error_says_where_the_layer_is():
         RuntimeError, match=r"GRU: input \(2, 1, 5\) has 5 features, not the 3 of input_size[^$]*\(1\)|1"
     ):
         model(polyad.ones(2, 1, 5))
+
+
+def test_lengths_may_be_numpys():
+    import numpy as np
+
+    for lengths in (np.array([3, 1]), list(np.array([3, 1]))):
+        assert rnn.pack_padded_sequence(polyad.zeros(3, 2, 1), lengths).batch_sizes.tolist() == [2, 1, 1]

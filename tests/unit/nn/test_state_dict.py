@@ -301,3 +301,11 @@ class TestTensorsThatAreShared:
 def test_values_that_are_no_tensors_are_told_with_what_to_do():
     with pytest.raises(RuntimeError, match=r"(?s)no tensor for weight +the state has list.*fix +make tensors of these"):
         nn.Linear(2, 1, bias=False).load_state_dict({"weight": [[1.0, 2.0]]})
+
+
+def test_a_number_saved_with_a_dimension_loads():
+    layer = nn.BatchNorm1d(2)
+    layer.load_state_dict({**layer.state_dict(), "num_batches_tracked": polyad.tensor([3])})
+    assert layer.num_batches_tracked.tolist() == 3
+    layer.load_state_dict({**layer.state_dict(), "num_batches_tracked": polyad.tensor([4])}, assign=True)
+    assert layer.num_batches_tracked.shape == ()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ...device import Device
 from ...dtypes import DType
-from ...errors import ArgumentError
+from ...errors import ArgumentError, ConditionError
 from ...state import warn_user
 from ...tensor import Tensor, check_tensor
 from .. import functional as F, init
@@ -311,7 +311,7 @@ class Hardtanh(_MayOverwrite):
             warn_user("Hardtanh: max_value is deprecated; it is called max_val", FutureWarning)
             max_val = max_value
         if not min_val < max_val:
-            raise ArgumentError(
+            raise ConditionError(
                 f"{type(self).__name__}: max_val must be greater than min_val",
                 operands={"min_val": min_val, "max_val": max_val},
                 fix="exchange them",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...device import Device
 from ...dtypes import DType
-from ...errors import ArgumentError, ShapeError
+from ...errors import ArgumentError, ConditionError, FeatureError
 from ...tensor import Tensor, check_tensor
 from .. import functional as F, init
 from ..parameter import Parameter, uninitialized
@@ -85,7 +85,7 @@ class MultiheadAttention(Module):
                 fix="embed_dim is a multiple of num_heads",
             )
         if embed_dim % num_heads:
-            raise ArgumentError(
+            raise ConditionError(
                 f"MultiheadAttention: embed_dim {embed_dim} cannot be split into {num_heads} heads",
                 fix="choose num_heads among its divisors",
             )
@@ -177,7 +177,7 @@ class MultiheadAttention(Module):
         for name, tensor in given.items():
             check_tensor(tensor, "MultiheadAttention", name)
             if tensor.ndim not in (2, 3) or tensor.shape[-1] != wanted[name]:
-                raise ShapeError(
+                raise FeatureError(
                     f"MultiheadAttention: {name} {tuple(tensor.shape)} does not end in the {wanted[name]} features of "
                     f"{setting[name]}",
                     operands=given,
@@ -185,7 +185,7 @@ class MultiheadAttention(Module):
                     "without a batch",
                 )
             if tensor.ndim != given["query"].ndim:
-                raise ShapeError(
+                raise FeatureError(
                     f"MultiheadAttention: query and {name} differ in their numbers of dimensions",
                     operands=given,
                     fix="give all three a batch, or none",

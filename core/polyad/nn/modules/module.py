@@ -35,21 +35,27 @@ from ...tensor import Tensor
 from .. import state_dict as _state
 from ..conversion import parse_to, replace_tensors
 from ..hook_methods import (
+    register_module_buffer_registration_hook,
     register_module_forward_hook,
     register_module_forward_pre_hook,
     register_module_full_backward_hook,
     register_module_full_backward_pre_hook,
+    register_module_module_registration_hook,
+    register_module_parameter_registration_hook,
 )
 from ..older_methods import OlderMethods
 from ..parameter import Buffer, Parameter, is_lazy
-from ..registration import Members, ModuleAttributeError, Role, check_name, not_a
+from ..registration import REGISTERED, Members, ModuleAttributeError, Role, check_name, not_a
 
 __all__ = [
     "Module",
+    "register_module_buffer_registration_hook",
     "register_module_forward_hook",
     "register_module_forward_pre_hook",
     "register_module_full_backward_hook",
     "register_module_full_backward_pre_hook",
+    "register_module_module_registration_hook",
+    "register_module_parameter_registration_hook",
 ]
 
 T = TypeVar("T", bound="Module")
@@ -212,6 +218,9 @@ class Module(OlderMethods, _state.ExtraState):
 
     def _put(self, role: Role, name: str, value: Any, persistent: bool = True) -> None:
         """Make *value* the member *name*, which stays in its place if it has that role already."""
+        for hook in tuple(REGISTERED[role].values()) if value is not None or role != "parameter" else ():
+            new = hook(self, name, value)
+            value = value if new is None else new
         if self._roles.get(name) != role:
             self._roles.pop(name, None)
             self._roles[name] = role
@@ -226,9 +235,11 @@ class Module(OlderMethods, _state.ExtraState):
             check_name(self, "parameter", name, replace=True)
             self._put("parameter", name, value)
         elif isinstance(value, Module):
+            self._check_role("module", name, value)
             check_name(self, "module", name, replace=True)
             self._put("module", name, value)
         elif isinstance(value, Buffer):
+            self._check_role("buffer", name, value)
             check_name(self, "buffer", name, replace=True)
             self._put("buffer", name, value, value.persistent)
         else:
@@ -237,10 +248,19 @@ class Module(OlderMethods, _state.ExtraState):
                 object.__setattr__(self, name, value)
                 return
             if value is not None and not (role == "buffer" and isinstance(value, Tensor)):
-                wanted = {"parameter": "a Parameter", "buffer": "a Tensor", "module": "a Module"}[role]
-                fix = "wrap it: nn.Parameter(tensor)" if isinstance(value, Tensor) else f"del {name} to reuse its name"
-                raise not_a(self._get_name(), name, f"{wanted} or None", value, fix)
-            self.__dict__[name] = value
+                raise self._not_a(role, name, value)
+            self._put(role, name, value, name not in self._non_persistent_buffers_set)
+
+    def _check_role(self, role: Role, name: str, value: Any) -> None:
+        """Raise if *name* is a parameter, whose place no other member takes, or a module and *value* a buffer."""
+        own = self.__dict__.get("_roles", {}).get(name)
+        if own == "parameter" or (own == "module" and role == "buffer"):
+            raise self._not_a(own, name, value)
+
+    def _not_a(self, role: Role, name: str, value: Any) -> ArgumentTypeError:
+        wanted = {"parameter": "a Parameter", "buffer": "a Tensor", "module": "a Module"}[role]
+        fix = "wrap it: nn.Parameter(tensor)" if isinstance(value, Tensor) else f"del {name} to reuse its name"
+        return not_a(self._get_name(), name, f"{wanted} or None", value, fix)
 
     def __getattr__(self, name: str) -> Any:
         # Called when the usual lookup has failed, and by subclasses and programs that ask for a member by this method.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...device import Device
 from ...dtypes import DType
-from ...errors import ArgumentError, ShapeError
+from ...errors import ConditionError, FeatureError
 from ...tensor import Tensor
 from .. import functional as F, init
 from ..parameter import Parameter, uninitialized
@@ -42,7 +42,7 @@ class _Table(Module):
         super().__init__()
         name = type(self).__name__
         if padding_idx is not None and not -num_embeddings <= padding_idx < num_embeddings:
-            raise ArgumentError(
+            raise ConditionError(
                 f"{name}: padding_idx must be in [-{num_embeddings}, {num_embeddings})",
                 operands={"padding_idx": padding_idx},
                 fix="name a row of the weight, or None",
@@ -60,7 +60,7 @@ class _Table(Module):
             self.reset_parameters()
         else:
             if tuple(weight.shape) != (num_embeddings, embedding_dim):
-                raise ShapeError(
+                raise FeatureError(
                     f"{name}: weight must be ({num_embeddings}, {embedding_dim})",
                     operands={"weight": weight},
                     fix="reshape it, or give its own sizes",
@@ -81,7 +81,7 @@ class _Table(Module):
 
 def _sizes(name: str, embeddings: Tensor) -> tuple[int, int]:
     if embeddings.ndim != 2:
-        raise ShapeError(
+        raise FeatureError(
             f"{name}.from_pretrained: embeddings must be 2-d",
             operands={"embeddings": embeddings},
             fix="pass a matrix with a row for each entry",

@@ -16,7 +16,7 @@ from typing import Any
 
 from ...device import Device
 from ...dtypes import DType, bool_
-from ...errors import OptionError, ShapeError, safe_repr
+from ...errors import FeatureError, OptionError, ShapeError, safe_repr
 from ...ops.creation.factories import full
 from ...state import state, warn_user
 from ...tensor import Tensor, check_tensor, has_data
@@ -77,7 +77,7 @@ def _check_features(layer: Module, name: str, input: Any, size: int) -> None:
     cls = layer._get_name()
     check_tensor(input, cls, name)
     if input.ndim not in (2, 3) or input.shape[-1] != size:
-        raise ShapeError(
+        raise FeatureError(
             f"{cls}: {name} {tuple(input.shape)} does not end in the {size} features of d_model",
             operands={name: input},
             fix=f"make it (T, N, {size}), with batch_first=True (N, T, {size}), or (T, {size}) without a batch",

@@ -53,13 +53,14 @@ def get_total_norm(
     5.0
     """
     given = _listed("get_total_norm", tensors, "tensors")
+    norm_type = float(norm_type)  # "inf" is an exponent, too
     if not given:
         return tensor(0.0)
     norms = [vector_norm(one, norm_type).to(given[0].device) for one in given]
     total: Tensor = norms[0] if len(norms) == 1 else vector_norm(stack(norms), norm_type)
     if error_if_nonfinite and not total.isfinite().item():
         raise NonFiniteError(
-            f"get_total_norm: the norm of order {float(norm_type)} of the gradients is {total.item()}, and "
+            f"get_total_norm: the norm of order {norm_type} of the gradients is {total.item()}, and "
             "error_if_nonfinite=True",
             fix="look for the operation by polyad.autograd.detect_anomaly(), or pass error_if_nonfinite=False",
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any, TypeVar
 
-from ...errors import OptionError
+from ...errors import ConditionError
 from ...functions import ones_like, zeros_like
 from ...tensor import Tensor
 from ..modules.batchnorm import BatchNorm
@@ -20,7 +20,7 @@ M = TypeVar("M", bound=Module)
 def fuse_conv_bn_eval(conv: M, bn: Module, transpose: bool = False) -> M:
     """A copy of *conv*, a (transposed, with *transpose*) convolution, that computes ``bn(conv(x))`` in evaluation.
 
-    Raises RuntimeError unless both are in evaluation mode and *bn* has running values.
+    Raises AssertionError, a ValueError too, unless both are in evaluation mode and *bn* has running values.
 
     >>> from polyad import nn
     >>> nn.utils.fuse_conv_bn_eval(nn.Conv2d(1, 2, 3, bias=False).eval(), nn.BatchNorm2d(2).eval())
@@ -32,7 +32,8 @@ def fuse_conv_bn_eval(conv: M, bn: Module, transpose: bool = False) -> M:
 def fuse_linear_bn_eval(linear: M, bn: Module) -> M:
     """A copy of *linear* that computes ``bn(linear(x))`` in evaluation.
 
-    Raises RuntimeError unless both are in evaluation mode and *bn* has running values and as many features as *linear*.
+    Raises AssertionError, a ValueError too, unless both are in evaluation mode and *bn* has running values and as many
+    features as *linear*.
 
     >>> from polyad import nn
     >>> nn.utils.fuse_linear_bn_eval(nn.Linear(3, 2).eval(), nn.BatchNorm1d(2).eval())
@@ -40,7 +41,7 @@ def fuse_linear_bn_eval(linear: M, bn: Module) -> M:
     """
     features = getattr(bn, "num_features", None)
     if features not in (1, getattr(linear, "out_features", None)):
-        raise OptionError(
+        raise ConditionError(
             f"fuse_linear_bn_eval: bn has {features} features, linear gives {getattr(linear, 'out_features', None)}",
             fix="fuse a batch normalisation of 1 feature or of linear.out_features",
         )
@@ -51,9 +52,9 @@ def _fused(op: str, layer: M, bn: Any, fuse: Any, *more: bool) -> M:
     for module in (layer, bn):
         require_module(op, module)
     if layer.training or bn.training:
-        raise OptionError(f"{op}: both layers must be in evaluation mode", fix="call eval() on both first")
+        raise ConditionError(f"{op}: both layers must be in evaluation mode", fix="call eval() on both first")
     if not isinstance(bn, BatchNorm) or bn.running_mean is None or bn.running_var is None:
-        raise OptionError(
+        raise ConditionError(
             f"{op}: bn has no running mean and variance", fix="pass a batch normalisation that tracks them"
         )
     fused: Any = copy.deepcopy(layer)

@@ -7,6 +7,7 @@ sequences. `polyad.ops.nn.recurrent.sequences` computes on this form.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -175,8 +176,12 @@ def _lengths(op: str, lengths: Any, count: int, most: int) -> list[int]:
         given: list[int] = lengths.tolist()
     else:
         given = list(lengths)
-        if not all(isinstance(length, int) for length in given):
-            raise ArgumentTypeError(f"{op}: lengths are {safe_repr(given)}, not ints", fix="pass a list of ints")
+        try:
+            given = [operator.index(length) for length in given]
+        except TypeError as error:
+            raise ArgumentTypeError(
+                f"{op}: lengths are {safe_repr(given)}, not ints", fix="pass a list of ints"
+            ) from error
     if len(given) != count:
         raise ShapeError(f"{op}: {len(given)} lengths for {count} sequences", fix="give a length for each sequence")
     for place, length in enumerate(given):
