@@ -101,9 +101,9 @@ class Op:
         ordered: whether the declaration gave that rule: what a body computes is then brought into that order.
         outputs: names of the results if there are several, else empty.
         body: the decomposition or layout arithmetic, None for a primitive.
-        formulas: gradient formulas.  saves_out: whether any of them needs the result.
+        saves_out: whether any of the gradient formulas needs the result.
         calls: from a call's values (and result, if it is saved) to what its node holds, see `polyad.history.node.Node`.
-        saves_tensors: whether any of them needs the result or an operand.
+        saves_tensors: whether any formula needs the result or an operand.
         forward: how tangents go through it, where that is declared (`polyad.dispatch.forward`).
         call: the op as a function of ``(*operands, *params)``.
         other_names: pairs of a name that is understood and the parameter that it means.

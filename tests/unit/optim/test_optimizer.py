@@ -337,6 +337,7 @@ class TestState:
         assert own is not param
         assert own in twin.state
         before = param.tolist()
+        own.grad = polyad.ones(2)  # a copy of a parameter has no gradient
         twin.step()
         assert param.tolist() == before
         assert own.tolist() != before
