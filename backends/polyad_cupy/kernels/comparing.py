@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from polyad.dtypes import bfloat16, float16, float32, float64
+from polyad.dtypes import DType, bfloat16, float16, float32, float64
+from polyad.interop.numpy import numpy_dtype
 from polyad_kernels.array import Array, new
 from polyad_kernels.kernels.memory import conversion as copying
 
@@ -16,10 +17,17 @@ TF32_EPSILON = 2.0**-10
 """TF32 rounds both factors to 10 bits behind the point."""
 
 
-def difference(fast: Array, safe: Array) -> float:
-    """The largest difference of two elements, by the largest element of *safe*."""
-    wanted = on_host(safe)
-    return float(np.abs(on_host(fast) - wanted).max() / np.abs(wanted).max())
+def difference(found: Array, wanted: Any) -> float:
+    """The largest difference of two elements, by the largest element of *wanted*, which is on the host."""
+    return float(np.abs(on_host(found) - wanted).max() / np.abs(wanted).max())
+
+
+def random(device: Any, rng: Any, dtype: DType, shape: tuple[int, ...]) -> Array:
+    """Numbers from -1 to 1."""
+    host = rng.uniform(-1, 1, shape).astype(numpy_dtype(dtype))
+    x = new(device, shape, dtype)
+    device.write(x.buffer, host.reshape(-1).view(np.uint8))
+    return x
 
 
 def on_host(x: Array) -> Any:

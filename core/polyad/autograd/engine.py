@@ -303,7 +303,7 @@ def _taken_at_once(leaf: Leaf, part: Tensor, shared: set[int], begun: set[Leaf])
             if present is not None:  # not in place: what began the gradient may still wait elsewhere
                 tensor._grad = add(present, part)
                 return True
-    elif tensor._grad is not None or leaf.accumulated_hooks is not None or leaf.hooks is not None:
+    elif _is_awaited(leaf):
         return False
     begun.add(leaf)
     _accumulate(leaf, part, False, shared)

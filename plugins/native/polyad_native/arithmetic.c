@@ -2,7 +2,7 @@
 
    Everything ends in `tile`: ROWS rows times COLUMNS columns of a result in registers, over a stretch of the summed
    dimension. It reads *a* as it lies; *b* is packed before, in panels of COLUMNS columns, so that the tile reads whole
-   vectors. What is packed and multiplied in which part depends on sizes alone. */
+   vectors. How the result is cut into parts depends on the threads too; in which order its sums are added does not. */
 
 typedef REAL NAME(vector) __attribute__((vector_size(VECTOR), aligned(sizeof(REAL))));
 
@@ -154,7 +154,7 @@ static void NAME(pack_b)(const NAME(Product) *p, long left, long right, long beg
 static void NAME(multiply)(void *context, long part, long parts)
 {
     NAME(Product) *p = context;
-    enum { C = NAME(COLUMNS), BLOCK = 192 / ROWS };
+    enum { C = NAME(COLUMNS) };
     const long across = up(p->b_panels, p->broad), whole = p->rows / ROWS;
     const long top = part / across * p->high, bottom = least(top + p->high, p->a_panels);
     const long left = part % across * p->broad, right = least(left + p->broad, p->b_panels);
@@ -166,9 +166,9 @@ static void NAME(multiply)(void *context, long part, long parts)
         const REAL *bias = begin ? NULL : p->bias;
         NAME(pack_b)(p, left, right, begin, depth, packed);
         if (bottom > whole) NAME(pack_edge)(p, begin, depth, edge);
-        for (long block = top; block < bottom; block += BLOCK)
+        for (long block = top; block < bottom; block += HIGH)
             for (long j = left; j < right; ++j)
-                for (long i = block; i < least(block + BLOCK, bottom); ++i) {
+                for (long i = block; i < least(block + HIGH, bottom); ++i) {
                     REAL *c = p->c + i * ROWS * p->apart + j * C;
                     const int rows = (int)least(ROWS, p->rows - i * ROWS), columns = (int)least(C, p->columns - j * C);
                     const REAL *a = i < whole ? p->a + i * ROWS * p->a_row + begin * p->a_column : edge;
@@ -335,9 +335,8 @@ static int NAME(run_product)(NAME(Product) *p, long inner)
     p->broad = least(8, p->b_panels);
     /* A column is packed once more for each part of the rows, which is little where it is multiplied by many of them. */
     const long parts = work > 1e6 && polyad_threads() > 1 ? 3 * polyad_threads() : 1;
-    enum { BLOCK = 192 / ROWS };
-    while (up(p->a_panels, p->high) * up(p->b_panels, p->broad) < parts && (p->broad > 1 || p->high > 2 * BLOCK)) {
-        if (p->broad == 1 || p->high > 4 * BLOCK) p->high = up(p->high, 2);
+    while (up(p->a_panels, p->high) * up(p->b_panels, p->broad) < parts && (p->broad > 1 || p->high > 2 * HIGH)) {
+        if (p->broad == 1 || p->high > 4 * HIGH) p->high = up(p->high, 2);
         else p->broad = up(p->broad, 2);
     }
     const long deepest = p->a_column == 1 ? DEPTH : DEPTH / 2; /* a column of a is a line of the cache to itself */

@@ -32,7 +32,7 @@ enum { VECTOR = 16, ROWS = 8, DEPTH = 320 };
 enum { VECTOR = 16, ROWS = 4, DEPTH = 320 };
 #endif
 
-enum { RANK = 16, FEW = 32 };
+enum { RANK = 16, FEW = 32, HIGH = 192 / ROWS /* tiles of a product whose rows stay in the cache */ };
 
 static inline long least(long a, long b) { return a < b ? a : b; }
 static inline long up(long a, long b) { return (a + b - 1) / b; }

@@ -202,17 +202,22 @@ static void NAME(max_pool_back)(void *context, long part, long parts)
     }
 }
 
+static Object *NAME(pool)(Task task, NAME(Pooling) pooling, Object *windows, const char *lacking)
+{
+    memcpy(&pooling.w, PyBytes_AsString(windows), sizeof pooling.w);
+    void *thread = PyEval_SaveThread();
+    const long work = pooling.w.planes * pooling.w.height * pooling.w.width;
+    polyad_parallel(task, &pooling, work < 1 << 15 ? 1 : least(pooling.w.planes, 32));
+    PyEval_RestoreThread(thread);
+    if (pooling.failed) { PyErr_SetString(PyExc_MemoryError, lacking); return NULL; }
+    return none();
+}
+
 /* max_pool(out, input, windows); row-major. */
 static Object *NAME(max_pool_forward)(Object *self, Object *const *args, intptr_t count)
 {
     NAME(Pooling) pooling = {.out = (REAL *)((Array *)args[0])->data, .input = (REAL *)((Array *)args[1])->data};
-    memcpy(&pooling.w, PyBytes_AsString(args[2]), sizeof pooling.w);
-    void *thread = PyEval_SaveThread();
-    const long work = pooling.w.planes * pooling.w.height * pooling.w.width;
-    polyad_parallel(NAME(max_pool), &pooling, work < 1 << 15 ? 1 : least(pooling.w.planes, 32));
-    PyEval_RestoreThread(thread);
-    if (pooling.failed) { PyErr_SetString(PyExc_MemoryError, "no memory for the windows of max_pool"); return NULL; }
-    return none();
+    return NAME(pool)(NAME(max_pool), pooling, args[2], "no memory for the windows of max_pool");
 }
 
 /* max_pool_backward(out, grad, input, largest, windows); all row-major. */
@@ -220,11 +225,5 @@ static Object *NAME(max_pool_backward)(Object *self, Object *const *args, intptr
 {
     NAME(Pooling) pooling = {.out = (REAL *)((Array *)args[0])->data, .grad = (REAL *)((Array *)args[1])->data,
                              .input = (REAL *)((Array *)args[2])->data, .largest = (REAL *)((Array *)args[3])->data};
-    memcpy(&pooling.w, PyBytes_AsString(args[4]), sizeof pooling.w);
-    void *thread = PyEval_SaveThread();
-    const long work = pooling.w.planes * pooling.w.height * pooling.w.width;
-    polyad_parallel(NAME(max_pool_back), &pooling, work < 1 << 15 ? 1 : least(pooling.w.planes, 32));
-    PyEval_RestoreThread(thread);
-    if (pooling.failed) { PyErr_SetString(PyExc_MemoryError, "no memory for the gradient of max_pool"); return NULL; }
-    return none();
+    return NAME(pool)(NAME(max_pool_back), pooling, args[4], "no memory for the gradient of max_pool");
 }

@@ -19,14 +19,13 @@ from polyad.backend import Kernel
 from polyad.backend.interface import Signature
 from polyad.backends import cudnn as switches
 from polyad.dtypes import DType, bfloat16, float16, float32
-from polyad.interop.numpy import numpy_dtype
 from polyad.layout import contiguous_strides
 from polyad.settings import allowed_attention
 from polyad_kernels.array import Array, new
 from polyad_kernels.kernels.memory import conversion as copying
 
 from ...libraries.cudnn import ALIGNMENT, TYPES, CudnnError, Sizes, Work, version
-from ..comparing import EPSILON, on_host
+from ..comparing import EPSILON, difference, on_host, random
 from . import cudnn_convolution
 
 _HALF = (float16, bfloat16)
@@ -222,7 +221,7 @@ def _objection(device: Any, dtype: DType) -> str:
             (batch, heads, rows, features), (batch, shared, columns, features), (batch, shared, columns, of_values),
             (batch, heads, rows, of_values),
         ]  # fmt: skip
-        query, key, value, grad = (_random(device, rng, dtype, shape) for shape in shapes)
+        query, key, value, grad = (random(device, rng, dtype, shape) for shape in shapes)
         scale = 1 / math.sqrt(features)
         given = [(x.shape, x.steps) for x in (query, key, value)]
         out, sums = new(device, shapes[3], dtype), new(device, shapes[3][:-1], float32)
@@ -237,7 +236,7 @@ def _objection(device: Any, dtype: DType) -> str:
         taken += 1
         wanted = _defined(*map(on_host, (query, key, value, grad)), causal, scale)
         for name, array, want in zip(("result", "sums", "gradient of query", "of key", "of value"), found, wanted):
-            error = float(np.abs(on_host(array) - want).max() / np.abs(want).max())
+            error = difference(array, want)
             if not error <= 8 * EPSILON[dtype]:
                 return f"{shapes[0]} by {shapes[1]}: the {name} differs by {error:.1e} of the largest element"
     return "" if taken else "none of the shapes that were tried has a plan"
@@ -259,10 +258,3 @@ def _defined(query: Any, key: Any, value: Any, grad: Any, causal: bool, scale: f
     of_keys, of_values = of_scores.swapaxes(-1, -2) @ query, weights.swapaxes(-1, -2) @ grad
     shared = [x.reshape(*key.shape[:2], group, *x.shape[2:]).sum(2) for x in (of_keys, of_values)]
     return weights @ values, (top + np.log(total))[..., 0], of_scores @ keys, *shared
-
-
-def _random(device: Any, rng: Any, dtype: DType, shape: Sizes) -> Array:
-    host = rng.uniform(-1, 1, shape).astype(numpy_dtype(dtype))
-    x = new(device, shape, dtype)
-    device.write(x.buffer, host.reshape(-1).view(np.uint8))
-    return x

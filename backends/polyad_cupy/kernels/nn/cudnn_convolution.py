@@ -15,14 +15,13 @@ import numpy as np
 
 from polyad.backends import cudnn as switches
 from polyad.dtypes import DType, bfloat16, float32, float64
-from polyad.interop.numpy import numpy_dtype
 from polyad.layout import contiguous_strides, has_channels_last
 from polyad_kernels.array import Array, new
 from polyad_kernels.kept import kept
 from polyad_kernels.kernels.memory import conversion as copying
 
 from ...libraries.cudnn import ALIGNMENT, AVOIDED, TYPES, CudnnError, Engine, Sizes, Work, version
-from ..comparing import EPSILON, TF32_EPSILON, difference
+from ..comparing import EPSILON, TF32_EPSILON, difference, on_host, random
 from ..sums import add_to
 
 _MOST = 2**31
@@ -239,7 +238,7 @@ def _objection(device: Any, dtype: DType, tf32: bool) -> str:
             if fast is None:
                 continue
             taken += 1
-            wrong = difference(fast, safely(_wide(first), _wide(second)))
+            wrong = difference(fast, on_host(safely(_wide(first), _wide(second))))
             if not wrong <= 8 * error:
                 return f"{operation} {shape} by {kernel} differs by {wrong:.1e} of the largest element"
     return "" if taken else "none of the shapes that were tried has a plan"
@@ -261,7 +260,4 @@ def _wide(x: Array) -> Array:
 
 
 def _random(device: Any, rng: Any, dtype: DType, sizes: Sizes, last: bool) -> Array:
-    host = rng.uniform(-1, 1, sizes).astype(numpy_dtype(dtype))
-    x = new(device, sizes, dtype)
-    device.write(x.buffer, host.reshape(-1).view(np.uint8))
-    return _laid(x, last)
+    return _laid(random(device, rng, dtype, sizes), last)

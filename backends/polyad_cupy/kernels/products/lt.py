@@ -12,12 +12,11 @@ import numpy as np
 from polyad import get_float32_matmul_precision
 from polyad.codegen import collapse
 from polyad.dtypes import DType, float32
-from polyad.interop.numpy import numpy_dtype
 from polyad_kernels.array import Array, new
 from polyad_kernels.kept import kept
 
 from ...libraries.cublaslt import TYPES, LtError, Multiplier, Operand, Product, version
-from ..comparing import EPSILON, TF32_EPSILON, on_host
+from ..comparing import EPSILON, TF32_EPSILON, difference, on_host, random
 
 WAY, TF32_WAY = "products by cuBLASLt", "TF32 by cuBLASLt"
 _TRIED = (
@@ -100,7 +99,7 @@ def _objection(device: Any, tf32: bool) -> str:
                 return f"{dtype.name} {batch} {m} x {k} x {n} is not taken"
             _safe(safe, a, b)
             wanted = on_host(safe) if bias is None else on_host(safe) + on_host(bias)
-            wrong = np.abs(on_host(fast) - wanted).max() / np.abs(wanted).max()
+            wrong = difference(fast, wanted)
             if not wrong <= 8 * error:
                 return f"{dtype.name} {batch} {m} x {k} x {n} differs by {wrong:.1e} of the largest element"
     return ""
@@ -114,9 +113,7 @@ def _safe(out: Array, a: Array, b: Array) -> None:
 
 def _random(device: Any, rng: Any, dtype: DType, batch: tuple[int, ...], rows: int, columns: int, turned: bool) -> Any:
     shape = (*batch, columns, rows) if turned else (*batch, rows, columns)
-    host = rng.uniform(-1, 1, shape).astype(numpy_dtype(dtype))
-    x = new(device, shape, dtype)
-    device.write(x.buffer, host.reshape(-1).view(np.uint8))
+    x = random(device, rng, dtype, shape)
     if not turned:
         return x
     steps = (*x.steps[:-2], x.steps[-1], x.steps[-2])
