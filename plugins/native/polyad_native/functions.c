@@ -34,15 +34,15 @@ static inline float polyad_exp(float x)
     return x < -104.0f ? 0.0f : power;
 }
 
-/* erfc(x) to 6 units in the last place: exp(-x^2) times u times a polynomial in u = 1 / (1 + |x| / 2). What the square
-   loses when it is rounded is put back, for it would grow with x. From 10.2 on it is 0. Sizes are compared as whole
-   numbers, which compilers do not take apart into cases; the exponential is that of a number that is not above 0, so that
-   2^64 too much keeps it normal until it is multiplied by the rest. */
+/* erfc(x) to 7 units in the last place: exp(-x^2) times u times a polynomial in u = 1 / (1 + |x| / 2). What the square
+   loses when it is rounded is put back, for it would grow with x. At 10.2, which stands for all that is larger, the result
+   rounds to 0. Sizes are compared as whole numbers, which compilers do not take apart into cases; the exponential is that
+   of a number that is not above 0, so that 2^64 too much keeps it normal until it is multiplied by the rest. */
 static inline float polyad_erfc(float x)
 {
     polyad_float size = {.number = x}, near, turned, power;
     size.bits &= 0x7fffffffu;
-    near.bits = size.bits > 0x41233333u ? 0u : size.bits; /* 10.2 */
+    near.bits = size.bits < 0x41233333u ? size.bits : 0x41233333u; /* 10.2 */
     const float u = 1.0f / polyad_fma(near.number, 0.5f, 1.0f), square = near.number * near.number;
 #if defined(__FMA__) || defined(__aarch64__)
     const float lost = __builtin_fmaf(near.number, near.number, -square);
@@ -69,8 +69,7 @@ static inline float polyad_erfc(float x)
     more = polyad_fma(more, r, 0.4999999341f);
     power.number = 1.0f + polyad_fma(r * r, more, r);
     power.bits += turned.bits << 23;
-    const float product = power.number * polyad_fma(-lost, sum, sum) * 5.42101086e-20f; /* 2^-64 */
-    const float tail = size.bits > 0x41233333u ? 0.0f : product;
+    const float tail = power.number * polyad_fma(-lost, sum, sum) * 5.42101086e-20f; /* 2^-64 */
     const float whichever = x < 0.0f ? 2.0f - tail : tail;
     return x != x ? x : whichever;
 }

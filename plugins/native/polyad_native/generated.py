@@ -46,9 +46,10 @@ def generated() -> Iterator[tuple[str, Callable[[Signature], Call | None], int]]
 LEAST: dict[str, int] = {
     "add": 1 << 16, "sub": 1 << 16, "mul": 1 << 16, "div": 1 << 16, "maximum": 1 << 16, "minimum": 1 << 16,
     "neg": 1 << 16, "abs": 1 << 16, "sqrt": 1 << 16, "cast": 1 << 16, "relu": 1 << 15, "relu_backward": 1 << 14,
-    "gelu": 1 << 8, "layer_norm": 1 << 8, "rms_norm": 1 << 8,
+    "gelu": 1, "gelu_backward": 1, "layer_norm": 1, "layer_norm_backward": 1, "rms_norm": 1, "rms_norm_backward": 1,
+    "batch_norm": 1 << 4, "batch_norm_backward": 1 << 4,
 }  # fmt: skip
-"""From how many elements on, where NumPy's own loops are good, or where it passes many times over few elements."""
+"""From how many elements on, where NumPy's own loops are good, or where its calls are many for any tensor."""
 
 
 @cache

@@ -42,7 +42,7 @@ def supplies() -> Iterator[KernelSupply]:
         ("cross_entropy", rows.cross_entropy, 1 << 8),
         ("cross_entropy_backward", rows.cross_entropy_backward, 1 << 8),
         ("copy", moving.copy, 1 << 12),
-        ("dropout", moving.dropout, 1 << 8),
+        ("dropout", moving.dropout, 1),
     ):
         yield KernelSupply("cpu", op, chosen(op, make, least, out=False), PRIORITY)
     yield KernelSupply("cpu", "cat", moving.cat(), PRIORITY)
