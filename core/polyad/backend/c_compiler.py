@@ -7,6 +7,7 @@ What is compiled is kept on disk by source, flags, compiler and processor, see `
 from __future__ import annotations
 
 import ctypes
+import errno
 import hashlib
 import os
 import platform
@@ -76,11 +77,12 @@ class Libraries:
                 library = self._built(source, flags, what)
                 self.folder.keep(name, library)
         except (OSError, subprocess.SubprocessError) as error:
-            failure = CompilerFailure(
-                f"{what}: the C compiler does not run: {error}", fix=self._fix("mend it, set CC to another")
-            )
-            if isinstance(error, subprocess.TimeoutExpired):
-                self.hung = failure
+            hung = isinstance(error, subprocess.TimeoutExpired)
+            full = isinstance(error, OSError) and error.errno == errno.ENOSPC
+            why = f"it has not ended after {_PATIENCE} seconds" if hung else error
+            fix = "set TMPDIR to a folder that has room" if full else "mend it, set CC to another"
+            failure = CompilerFailure(f"{what}: the C compiler does not run: {why}", fix=self._fix(fix))
+            self.hung = failure if hung else None
             raise failure from error
         return library
 
