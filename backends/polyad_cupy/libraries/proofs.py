@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Callable
-from contextlib import suppress
 
 from polyad._version import __version__
 from polyad.files.compiled import CompiledFolder
@@ -67,8 +66,7 @@ class Proofs:
             wrong = objection()
         except Exception as error:
             wrong = _one_line(error)
-        with suppress(OSError):
-            FOLDER.write(name, wrong.encode())
+        FOLDER.keep(name, wrong.encode())
         return wrong
 
     def drop(self, way: str, error: Exception) -> None:

@@ -90,6 +90,5 @@ class Programs:
                 return module
         code = machine_code(source, self.options, what)
         self.compiled += 1
-        with suppress(OSError):
-            BINARIES.write(key, code)
+        BINARIES.keep(key, code)
         return int(driver.moduleLoadData(code))

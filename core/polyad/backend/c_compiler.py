@@ -7,15 +7,17 @@ What is compiled is kept on disk by source, flags, compiler and processor, see `
 from __future__ import annotations
 
 import ctypes
+import errno
 import hashlib
 import os
 import platform
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.util import find_spec
@@ -32,13 +34,19 @@ NONE = "there is no C compiler: neither $CC, nor cc, gcc or clang on PATH, nor t
 _PATIENCE = 120
 """Seconds after which a compiler is taken for hung."""
 
+_LATER = ("-undefined", "dynamic_lookup") if sys.platform == "darwin" else ()
+"""Flags for libraries that call Python, which is there when they are loaded; most linkers ask no more."""
+
 
 @cache
 def command() -> tuple[str, ...] | None:
     """The compiler as a command and its first arguments; None if this machine has none."""
-    named = os.environ.get("CC")
+    named = os.environ.get("CC", "").strip()
     if named:
-        return tuple(shlex.split(named))
+        try:
+            return tuple(shlex.split(named))
+        except ValueError:  # a quotation without its end: no compiler has that name, which is told
+            return (named,)
     found = next(filter(None, map(shutil.which, ("cc", "gcc", "clang"))), None)
     if found:
         return (found,)
@@ -50,26 +58,32 @@ class Libraries:
 
     def __init__(self, folder: CompiledFolder, flags: tuple[str, ...], without: str = "") -> None:
         self.folder = folder
-        self.flags = ("-shared", "-fPIC", "-w", *flags)
+        self.flags = ("-shared", "-fPIC", "-w", *_LATER, *flags)
         self.without = without
+        self.hung: CompilerFailure | None = None
 
     def compiled(self, source: str, what: str, extra: tuple[str, ...] = ()) -> bytes:
         """The library of *source*, compiled now or before, with *extra* flags.
 
-        Raises CompilerFailure, where *what* names the source.
+        Raises CompilerFailure, where *what* names the source; at once, where the compiler hung before.
         """
+        if self.hung:
+            raise self.hung
         flags = (*self.flags, *extra)
         try:
             name = hashlib.sha256("\0".join((source, *flags, _identity())).encode()).hexdigest()
             library = self.folder.read(name)
             if library is None:
                 library = self._built(source, flags, what)
-                with suppress(OSError):  # it is compiled again
-                    self.folder.write(name, library)
+                self.folder.keep(name, library)
         except (OSError, subprocess.SubprocessError) as error:
-            raise CompilerFailure(
-                f"{what}: the C compiler does not run: {error}", fix=self._fix("mend it, set CC to another")
-            ) from error
+            hung = isinstance(error, subprocess.TimeoutExpired)
+            full = isinstance(error, OSError) and error.errno == errno.ENOSPC
+            why = f"it has not ended after {_PATIENCE} seconds" if hung else error
+            fix = "set TMPDIR to a folder that has room" if full else "mend it, set CC to another"
+            failure = CompilerFailure(f"{what}: the C compiler does not run: {why}", fix=self._fix(fix))
+            self.hung = failure if hung else None
+            raise failure from error
         return library
 
     def _built(self, source: str, flags: tuple[str, ...], what: str) -> bytes:
@@ -77,38 +91,56 @@ class Libraries:
             path, out = Path(folder, "kernel.c"), Path(folder, "kernel.so")
             path.write_text(source, encoding="utf-8")
             called = [*(command() or ()), *flags]
-            done = subprocess.run(
-                [*called, "-o", str(out), str(path), "-lm", "-lpthread"],
-                capture_output=True, text=True, check=False, timeout=_PATIENCE,
-            )  # fmt: skip
+            # Libraries stand behind the source: some linkers drop those that nothing before them wants.
+            done = _run([*(command() or ()), "-o", str(out), str(path), *flags, "-lm", "-lpthread"])
             if done.returncode or not out.exists():
+                said = done.stderr.strip()[-2000:]
                 raise CompilerFailure(
                     f"{what}: the C compiler does not compile the kernel",
                     notes={
                         "command": shlex.join(called),
                         "exit status": str(done.returncode),
-                        "log": done.stderr[-2000:],
+                        **({"log": said} if said else {}),
                     },
-                    fix="set CC to another C compiler (gcc, clang); if it is one of these, report source, log, version",
+                    fix=self._fix("mend it, set CC to another C compiler (gcc, clang)"),
                 )
             return out.read_bytes()
 
     def loaded(self, library: bytes, what: str) -> ctypes.CDLL:
         """*library* in this process, for good. Raises CompilerFailure if the machine does not load it."""
-        with on_disk(library) as path:
-            try:
+        try:
+            with on_disk(library) as path:
                 return ctypes.CDLL(path)
-            except OSError as error:
-                raise self.unloadable(what, error) from error
+        except OSError as error:
+            raise self.unloadable(what, error) from error
 
     def unloadable(self, what: str, error: Exception) -> CompilerFailure:
         """The error for a library that the machine does not load."""
         return CompilerFailure(
-            f"{what}: what the C compiler made cannot be loaded: {error}", fix=self._fix("set CC to another C compiler")
+            f"{what}: what the C compiler made cannot be loaded: {error}",
+            fix=self._fix(
+                "set TMPDIR to a folder that has room and whose files may be run as code, or CC to another C compiler"
+            ),
         )
 
     def _fix(self, first: str) -> str:
         return f"{first}, or {self.without}" if self.without else first
+
+
+def _run(called: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    """The end of a program that is given nothing to read. One that hangs is ended with whatever it started."""
+    with subprocess.Popen(
+        called, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8",
+        errors="replace", start_new_session=True,
+    ) as process:  # fmt: skip
+        try:
+            out, err = process.communicate(timeout=_PATIENCE)
+        except BaseException:
+            with suppress(OSError, AttributeError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.kill()
+            raise
+    return subprocess.CompletedProcess(called, process.returncode, out, err)
 
 
 @contextmanager
@@ -123,9 +155,7 @@ def on_disk(library: bytes, name: str = "kernel") -> Iterator[str]:
 @cache
 def _identity() -> str:
     """What else than a source and its flags decides what the compiler makes."""
-    said = subprocess.run(
-        [*(command() or ()), "--version"], capture_output=True, text=True, check=False, timeout=_PATIENCE
-    ).stdout
+    said = _run([*(command() or ()), "--version"]).stdout
     return "\0".join((said, platform.machine(), _processor(), *platform.libc_ver()))
 
 

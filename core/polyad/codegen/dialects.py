@@ -175,6 +175,9 @@ VECTOR_MATH = ("-DPOLYAD_VECTOR_MATH", "-lmvec")
 2.35 on x86-64, with GCC.
 """
 
+VECTOR_LIBRARY = ("-fveclib=libmvec", "-lmvec")
+"""The same for clang, which has fewer of them: exp, log, pow, sin, cos."""
+
 _C_TYPES = {
     dtypes.bool_: "unsigned char",
     dtypes.uint8: "unsigned char",

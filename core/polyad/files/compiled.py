@@ -14,12 +14,13 @@ import hashlib
 import os
 import tempfile
 import time
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from ..state import warn_user
 
 CACHE_VARIABLE = "POLYAD_CACHE_DIR"
 LIMIT = 256 * 2**20
@@ -27,6 +28,7 @@ LIMIT = 256 * 2**20
 
 _MAGIC = b"polyad kernels 1\n"
 _OTHERS_MAY_WRITE = 0o022
+_CODE = ", and what lies there is run as code"
 _LATE = 3600
 _PRUNED_EVERY = 64
 
@@ -43,7 +45,11 @@ class CompiledFolder:
         named = os.environ.get(CACHE_VARIABLE)
         if named == "":
             return None
-        base = Path(named) if named else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "polyad"
+        try:
+            base = Path(named) if named else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "polyad"
+        except RuntimeError as error:  # a user without a home, as in containers
+            _warn("a cache folder", str(error), f"set {CACHE_VARIABLE} to a folder of your own")
+            return None
         folder = base / self.name
         return None if unsafe(base) or unsafe(folder) else folder
 
@@ -55,9 +61,10 @@ class CompiledFolder:
         path = folder / name[:2] / f"{name}.bin"
         try:
             found = path.read_bytes()
-            os.utime(path)
         except OSError:
             return None
+        with suppress(OSError):  # of a system that others only read
+            os.utime(path)
         start = len(_MAGIC) + hashlib.sha256().digest_size
         contents = found[start:]
         return contents if found[:start] == _MAGIC + _digest(name, contents) else None
@@ -73,6 +80,14 @@ class CompiledFolder:
             self._written += 1
             if self._written % _PRUNED_EVERY == 1:
                 self.prune()
+
+    def keep(self, name: str, contents: bytes) -> None:
+        """As `write`; a warning says once why that cannot be done."""
+        try:
+            self.write(name, contents)
+        except OSError as error:
+            fix = f'make room there, set {CACHE_VARIABLE} to another folder, or to "" to keep nothing'
+            _warn(self.path(), f"{error.strerror or error}; they are compiled anew by each run", fix)
 
     def prune(self) -> None:
         """Delete what was used longest ago until there are less than `LIMIT` bytes, and what a crash left behind.
@@ -107,20 +122,17 @@ def unsafe(folder: Path) -> bool:
     if not hasattr(os, "getuid"):
         return False
     if status.st_uid != os.getuid():
-        _warn(folder, "it belongs to another user", f"set {CACHE_VARIABLE} to a folder of your own")
+        _warn(folder, f"it belongs to another user{_CODE}", f"set {CACHE_VARIABLE} to a folder of your own")
         return True
     if status.st_mode & _OTHERS_MAY_WRITE:
-        _warn(folder, "other users may write there", f"chmod go-w {folder}")
+        _warn(folder, f"other users may write there{_CODE}", f"chmod go-w {folder}")
         return True
     return False
 
 
 @cache  # said once
-def _warn(folder: Path, why: str, fix: str) -> None:
-    warnings.warn(
-        f"compiled kernels are not kept in {folder}: {why}, and what lies there is run as code. Fix: {fix}",
-        stacklevel=2,
-    )
+def _warn(folder: object, why: str, fix: str) -> None:
+    warn_user(f"compiled kernels are not kept in {folder}: {why}. Fix: {fix}", UserWarning)
 
 
 def _digest(name: str, contents: bytes) -> bytes:

@@ -12,7 +12,7 @@ import sysconfig
 from functools import cache
 
 from polyad.backend.c_compiler import NONE, Libraries, command
-from polyad.codegen.dialects import VECTOR_MATH, C
+from polyad.codegen.dialects import VECTOR_LIBRARY, VECTOR_MATH, C
 from polyad.errors import CompilerFailure
 from polyad.files.compiled import CompiledFolder
 
@@ -41,24 +41,49 @@ def why_not() -> str:
     return ""
 
 
+_PROCESSOR = "-march=native"
+_TARGETS = (
+    *([(_PROCESSOR, "-mprefer-vector-width=512")] if platform.machine() in ("x86_64", "AMD64") else []),
+    (_PROCESSOR,),
+    ("-mcpu=native",),
+    (),
+)
+"""What tells compilers to write code for this processor, and for its widest vectors: the first that one takes is used."""
+
+
 @cache
 def libraries() -> Libraries:
     """What the plug-in has compiled."""
     sanitized = os.environ.get(SANITIZER)
     extra = (f"-fsanitize={sanitized}", "-fno-omit-frame-pointer", "-g") if sanitized else ()
-    wide = ("-mprefer-vector-width=512",) if platform.machine() in ("x86_64", "AMD64") else ()  # where it has them
-    return Libraries(CompiledFolder("cpu"), (*C.flags, *C.fast, *wide, *extra), f"{SWITCH}=0 to do without")
+    fast = tuple(flag for flag in C.fast if flag != _PROCESSOR)
+    folder, without = CompiledFolder("cpu"), f"{SWITCH}=0 to do without"
+    first, *others = (Libraries(folder, (*C.flags, *fast, *target, *extra), without) for target in _TARGETS)
+    for found in (first, *others):
+        try:
+            found.compiled("int taken;", "a test of flags")
+        except CompilerFailure:
+            if found.hung:
+                return found
+        else:
+            return found
+    return first
 
 
 @cache
 def vector_math() -> tuple[str, ...]:
-    """Flags for math functions of vectors, where the compiler and the library have them all."""
-    test = f"{C.prologue}\nvoid f(float *x) {{ for (int i = 0; i < 64; ++i) x[i] = tanhf(x[i]) + erff(x[i]); }}"
-    try:
-        compiled(test, "a test for math functions of vectors", VECTOR_MATH)
-    except CompilerFailure:
-        return ()
-    return VECTOR_MATH
+    """Flags for math functions of vectors, where the compiler and the library have them: GCC's, else clang's."""
+    test = f"{C.prologue}\nvoid f(float *x) {{ for (int i = 0; i < 64; ++i) x[i] = %s; }}"
+    for flags, functions in ((VECTOR_MATH, "tanhf(x[i]) + erff(x[i])"), (VECTOR_LIBRARY, "sinf(x[i])")):
+        what = "a test for math functions of vectors"
+        try:
+            library = compiled(test % functions, what, flags)
+            libraries().loaded(library, what)  # that it has no function that nobody has
+        except CompilerFailure:
+            continue
+        if b"_ZGV" in library:  # as names of such functions begin
+            return flags
+    return ()
 
 
 def compiled(source: str, what: str, extra: tuple[str, ...] = ()) -> bytes:

@@ -115,15 +115,16 @@ def _imported(library: str, real: str = "", flags: tuple[str, ...] = ()) -> Any:
     """The extension module."""
     what = f"the native {library}"
     name = "_".join(filter(None, ("polyad_native", library, real)))
-    with on_disk(compiled(source(library, real), what, (*vector_math(), *flags)), name) as path:
-        loader = importlib.machinery.ExtensionFileLoader(name, path)
-        spec = importlib.util.spec_from_loader(name, loader)
-        assert spec is not None
-        try:
+    built = compiled(source(library, real), what, (*vector_math(), *flags))
+    try:
+        with on_disk(built, name) as path:
+            loader = importlib.machinery.ExtensionFileLoader(name, path)
+            spec = importlib.util.spec_from_loader(name, loader)
+            assert spec is not None
             module = importlib.util.module_from_spec(spec)
             loader.exec_module(module)
-        except ImportError as error:
-            raise libraries().unloadable(what, error) from error
+    except (ImportError, OSError) as error:
+        raise libraries().unloadable(what, error) from error
     return module
 
 

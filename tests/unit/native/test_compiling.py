@@ -1,9 +1,12 @@
 """What happens when the compiler or the cache of the native kernels fails: the answer stays right, and it is told."""
 
 import os
+import pathlib
+import shlex
 import stat
 import subprocess
 import sys
+import tempfile
 import textwrap
 import threading
 
@@ -11,17 +14,21 @@ import pytest
 
 from polyad.backend import c_compiler
 from polyad.errors import CompilerFailure
+from polyad.files import compiled
 from polyad.files.compiled import CompiledFolder
 from polyad_native import compiler, engine
 
 pytestmark = pytest.mark.skipif(not compiler.usable(), reason="no native kernels here")
 
 SOURCE = "int answer(void) { return 42; }"
+FOUND = shlex.join(c_compiler.command() or ())
 
 
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
     """An empty cache."""
+    compiler.libraries()
+    compiled._warn.cache_clear()
     monkeypatch.setenv("POLYAD_CACHE_DIR", str(tmp_path / "cache"))
     return tmp_path / "cache"
 
@@ -53,10 +60,12 @@ def test_libraries_are_compiled_once_and_kept(cache, monkeypatch) -> None:
 
 @pytest.mark.parametrize("damage", [lambda data: data[:1000], lambda data: data[:-8] + b"8 bytes!", lambda data: b""])
 def test_damaged_files_are_compiled_anew(cache, damage) -> None:
-    first = compiler.compiled(SOURCE, "a test")
+    compiler.compiled(SOURCE, "a test")
     (path,) = kept(cache)
+    size = path.stat().st_size
     path.write_bytes(damage(path.read_bytes()))
-    assert compiler.compiled(SOURCE, "a test") == first
+    assert engine.entry(compiler.compiled(SOURCE, "a test"), "answer")
+    assert path.stat().st_size == size
 
 
 @pytest.mark.parametrize("what", ["processor", "compiler"])
@@ -82,17 +91,44 @@ def test_a_cache_that_others_may_write_to_is_refused(cache) -> None:
     assert stat.S_IMODE(cache.stat().st_mode) == 0o777
 
 
-def test_a_cache_without_room_does_not_matter(cache, monkeypatch) -> None:
-    def full(*arguments):
-        raise OSError(28, "No space left on device")
+def full(*arguments, **options):
+    raise OSError(28, "No space left on device")
 
+
+def test_a_cache_without_room_is_told_once(cache, monkeypatch) -> None:
     monkeypatch.setattr(CompiledFolder, "write", full)
-    assert engine.entry(compiler.compiled(SOURCE, "a test"), "answer")
+    with pytest.warns(UserWarning, match=r"not kept in .*cpu: No space left.*compiled anew.*POLYAD_CACHE_DIR") as told:
+        for _ in range(2):
+            assert engine.entry(compiler.compiled(SOURCE, "a test"), "answer")
+    assert len(told) == 1
 
 
-def test_a_cache_that_is_no_folder_does_not_matter(cache) -> None:
+def test_a_cache_that_is_no_folder_is_told(cache) -> None:
     cache.write_text("a file")
-    assert engine.entry(compiler.compiled(SOURCE, "a test"), "answer")
+    with pytest.warns(UserWarning, match="not kept in"):
+        assert engine.entry(compiler.compiled(SOURCE, "a test"), "answer")
+
+
+def test_a_user_without_a_home_is_told(monkeypatch) -> None:
+    def none():
+        raise RuntimeError("Could not determine home directory.")
+
+    for name in ("POLYAD_CACHE_DIR", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(pathlib.Path, "home", none)
+    with pytest.warns(UserWarning, match=r"not determine home directory.*set POLYAD_CACHE_DIR"):
+        assert engine.entry(compiler.compiled(SOURCE, "a test"), "answer")
+
+
+def test_without_room_for_temporary_files_kept_libraries_are_refused_with_the_reason(cache, monkeypatch) -> None:
+    library = compiler.compiled(SOURCE, "a test")
+    engine._imported("steps", "float")
+    monkeypatch.setattr(tempfile, "TemporaryDirectory", full)
+    for load in (lambda: engine.entry(library, "answer"), lambda: engine._imported("steps", "float")):
+        with pytest.raises(CompilerFailure, match=r"(?s)No space left.*set TMPDIR"):
+            load()
+    with pytest.raises(CompilerFailure, match=r"(?s)No space left.*set TMPDIR"):
+        compiler.compiled(f"{SOURCE}\n", "a test")
 
 
 @pytest.mark.parametrize(
@@ -101,6 +137,7 @@ def test_a_cache_that_is_no_folder_does_not_matter(cache) -> None:
         ("echo no such thing >&2; exit 1", "exit status *1"),
         ("kill -9 $$", "exit status *-9"),
         ("exit 0", "does not compile"),
+        ("printf 'caf\\351' >&2; exit 1", "caf\N{REPLACEMENT CHARACTER}"),
     ],
 )
 def test_a_compiler_that_fails_is_told_with_its_words(cache, command, script, words) -> None:
@@ -110,11 +147,30 @@ def test_a_compiler_that_fails_is_told_with_its_words(cache, command, script, wo
     assert not kept(cache)
 
 
-def test_a_compiler_that_hangs_is_told(cache, command, monkeypatch) -> None:
-    command("[ $1 = --version ] || sleep 60")
+def test_a_compiler_that_hangs_is_told_and_not_waited_for_again(cache, command, monkeypatch, tmp_path) -> None:
+    command(f"[ $1 = --version ] || {{ sleep 60 & echo $! >> {tmp_path}/started; wait; }}")
     monkeypatch.setattr(c_compiler, "_PATIENCE", 0.5)
-    with pytest.raises(CompilerFailure, match=r"does not run.*timed out"):
-        compiler.compiled(SOURCE, "a test")
+    libraries = compiler.libraries.__wrapped__()
+    for _ in range(2):
+        with pytest.raises(CompilerFailure, match=r"does not run.*not ended after 0.5 seconds"):
+            libraries.compiled(SOURCE, "a test")
+    (started,) = (tmp_path / "started").read_text().split()
+    ended = f"/proc/{started}/stat"
+    assert not os.path.exists(ended) or " Z " in pathlib.Path(ended).read_text()
+
+
+@pytest.mark.parametrize("refused", ["-mprefer-vector-width=512", "-march=native", "-mcpu=native"])
+def test_flags_that_a_compiler_does_not_take_are_left_out(cache, command, refused) -> None:
+    command(f'for each; do case $each in -mcpu=native|{refused}) exit 1; esac; done; exec {FOUND} "$@"')
+    libraries = compiler.libraries.__wrapped__()
+    assert refused not in libraries.flags
+    assert libraries.loaded(libraries.compiled(SOURCE, "a test"), "a test").answer() == 42
+
+
+def test_math_functions_of_vectors_that_the_library_lacks_are_not_called(cache, monkeypatch) -> None:
+    monkeypatch.setattr(compiler, "VECTOR_MATH", (*compiler.VECTOR_MATH, "-Dtanhf=nobodys"))
+    monkeypatch.setattr(compiler, "VECTOR_LIBRARY", ("-DPOLYAD_VECTOR_MATH", "-Dsinf=nobodys"))
+    assert compiler.vector_math.__wrapped__() == ()
 
 
 def test_a_compiler_that_is_not_there_is_told(cache, monkeypatch) -> None:
@@ -163,15 +219,16 @@ PROGRAM = """
 """
 
 
-@pytest.mark.parametrize("compiler_command", ["false", "/nowhere/cc"])
+@pytest.mark.parametrize("compiler_command", ["false", "/nowhere/cc", 'cc "'])
 def test_programs_run_without_a_compiler_that_works(tmp_path, compiler_command) -> None:
     done = ask(PROGRAM, CC=compiler_command, POLYAD_CACHE_DIR=str(tmp_path))
     assert done.stdout == "right\n"
     assert done.stderr.count("NumPy's kernels compute in its place") == 1
 
 
-def test_programs_run_without_any_compiler(tmp_path) -> None:
-    done = ask(PROGRAM, PATH=str(tmp_path), CC="")
+@pytest.mark.parametrize("named", ["", " "])
+def test_programs_run_without_any_compiler(tmp_path, named) -> None:
+    done = ask(PROGRAM, PATH=str(tmp_path), CC=named)
     assert (done.stdout, done.stderr) == ("right\n", "")
     report = ask("import polyad; print(polyad.backends.list_backends())", PATH=str(tmp_path), CC="").stdout
     assert "there is no C compiler" in report

@@ -59,6 +59,16 @@ WORK = {
     "layer norm": (lambda x, w: functional.layer_norm(x, (400,), w), (500, 400), (400,)),
     "gelu": (functional.gelu, (500, 400)),
     "sums": (lambda x: x.sum(0) * x.sum(), (1000, 300)),
+    "sums in the middle": (lambda x: polyad.cat([x.sum(1), x.amax((0, 2))[None].expand(9, 150), x.var(1)], 1), (9, 150, 70)),
+    "masked attention": (
+        lambda q, k, v: functional.scaled_dot_product_attention(q, k, v, seeded(3, 70, 90), dropout_p=0.2),
+        (2, 3, 70, 24), (2, 3, 90, 24), (2, 3, 90, 40),
+    ),
+    "turned convolution": (lambda x, w: functional.conv_transpose2d(x, w, stride=2), (3, 40, 14, 14), (40, 30, 3, 3)),
+    "convolution of a row": (lambda x, w, b: functional.conv1d(x, w, b, dilation=2), (6, 30, 300), (50, 30, 3), (50,)),
+    "batch norm": (lambda x, w: functional.batch_norm(x, None, None, w, training=True), (12, 30, 20, 20), (30,)),
+    "root mean square norm": (lambda x, w: functional.rms_norm(x, (400,), w), (500, 400), (400,)),
+    "random numbers": (lambda x: x * polyad.randn(200, 300) + polyad.rand(200, 300), (200, 300)),
 }  # fmt: skip
 
 
@@ -75,6 +85,7 @@ def test_results_do_not_depend_on_the_number_of_threads(threads, name) -> None:
     found = []
     for number in (1, 2, 5):
         threads(number)
+        polyad.manual_seed(3)
         found.append(trained(kernel, *shapes))
     for others in found[1:]:
         for first, other in zip(found[0], others, strict=True):
