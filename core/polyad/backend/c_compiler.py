@@ -17,7 +17,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.util import find_spec
@@ -26,7 +26,7 @@ from pathlib import Path
 from ..errors import CompilerFailure
 from ..files.compiled import CompiledFolder
 
-__all__ = ["NONE", "Libraries", "command", "on_disk"]
+__all__ = ["NONE", "Libraries", "NoCompiler", "command", "on_disk"]
 
 NONE = "there is no C compiler: neither $CC, nor cc, gcc or clang on PATH, nor the package ziglang"
 """What to say where `command` gives None."""
@@ -53,11 +53,24 @@ def command() -> tuple[str, ...] | None:
     return (sys.executable, "-m", "ziglang", "cc") if find_spec("ziglang") else None
 
 
-class Libraries:
-    """Shared libraries that the compiler makes of C, kept in *folder*; *without* says how to do without them."""
+class NoCompiler(CompilerFailure):
+    """A source that would have to be compiled where there is no compiler."""
 
-    def __init__(self, folder: CompiledFolder, flags: tuple[str, ...], without: str = "") -> None:
+
+class Libraries:
+    """Shared libraries that the compiler makes of C, kept in *folder*; *without* says how to do without them, and
+    *ahead* gives what was compiled of a source and flags before, elsewhere, or None.
+    """
+
+    def __init__(
+        self,
+        folder: CompiledFolder,
+        flags: tuple[str, ...],
+        without: str = "",
+        ahead: Callable[[str, Sequence[str]], bytes | None] | None = None,
+    ) -> None:
         self.folder = folder
+        self.ahead = ahead
         self.flags = ("-shared", "-fPIC", "-w", *_LATER, *flags)
         self.without = without
         self.hung: CompilerFailure | None = None
@@ -67,14 +80,19 @@ class Libraries:
 
         Raises CompilerFailure, where *what* names the source; at once, where the compiler hung before.
         """
+        flags = (*self.flags, *extra)
+        found = None if self.ahead is None else self.ahead(source, flags)
+        if found is not None:
+            return found
         if self.hung:
             raise self.hung
-        flags = (*self.flags, *extra)
+        if command() is None:
+            raise NoCompiler(f"{what}: {NONE}", fix=self._fix("install one"))
         try:
             name = hashlib.sha256("\0".join((source, *flags, _identity())).encode()).hexdigest()
             library = self.folder.read(name)
             if library is None:
-                library = self._built(source, flags, what)
+                library = self.built(source, flags, what)
                 self.folder.keep(name, library)
         except (OSError, subprocess.SubprocessError) as error:
             hung = isinstance(error, subprocess.TimeoutExpired)
@@ -86,7 +104,8 @@ class Libraries:
             raise failure from error
         return library
 
-    def _built(self, source: str, flags: tuple[str, ...], what: str) -> bytes:
+    def built(self, source: str, flags: Sequence[str], what: str) -> bytes:
+        """The library of *source*, compiled now with *flags* alone. Raises CompilerFailure, and OSError."""
         with tempfile.TemporaryDirectory(prefix="polyad-") as folder:
             path, out = Path(folder, "kernel.c"), Path(folder, "kernel.so")
             path.write_text(source, encoding="utf-8")

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from polyad.backend import Kernel, TensorType
+from polyad.backend.c_compiler import NoCompiler
 from polyad.backend.interface import Signature
 from polyad.backend.preparation import prepare
 from polyad.backend.registry import get
@@ -145,6 +146,8 @@ _told: set[str] = set()
 def _tell(failure: CompilerFailure) -> None:
     from polyad.dispatch.plan import CompilerWarning
 
+    if isinstance(failure, NoCompiler):  # known, and what came compiled is used
+        return
     words = failure.message.partition(": ")[2]
     if words not in _told:
         _told.add(words)

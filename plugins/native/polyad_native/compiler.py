@@ -16,6 +16,8 @@ from polyad.codegen.dialects import VECTOR_LIBRARY, VECTOR_MATH, C
 from polyad.errors import CompilerFailure
 from polyad.files.compiled import CompiledFolder
 
+from . import ahead
+
 SWITCH = "POLYAD_NATIVE"
 SYSTEMS = ("linux", "darwin")
 SANITIZER = "POLYAD_NATIVE_SANITIZE"
@@ -23,20 +25,20 @@ SANITIZER = "POLYAD_NATIVE_SANITIZE"
 
 
 def usable() -> bool:
-    """Whether kernels can be compiled and loaded here."""
+    """Whether kernels can be compiled here, or came with the plug-in, and can be loaded."""
     return not why_not()
 
 
 @cache
 def why_not() -> str:
-    """Why no kernel is compiled; empty if they are."""
+    """Why there are no native kernels; empty if there are."""
     if os.environ.get(SWITCH) == "0":
         return f"the environment variable {SWITCH} is 0"
     if sys.platform not in SYSTEMS or sys.implementation.name != "cpython":
         return f"native kernels are for CPython on {' and '.join(SYSTEMS)}, not {sys.platform}"
     if sysconfig.get_config_var("Py_GIL_DISABLED"):
         return "native kernels are not for free-threaded Python yet"
-    if command() is None:
+    if command() is None and not ahead.level():
         return NONE
     return ""
 
@@ -58,7 +60,9 @@ def libraries() -> Libraries:
     extra = (f"-fsanitize={sanitized}", "-fno-omit-frame-pointer", "-g") if sanitized else ()
     fast = tuple(flag for flag in C.fast if flag != _PROCESSOR)
     folder, without = CompiledFolder("cpu"), f"{SWITCH}=0 to do without"
-    first, *others = (Libraries(folder, (*C.flags, *fast, *target, *extra), without) for target in _TARGETS)
+    first, *others = (Libraries(folder, (*C.flags, *fast, *target, *extra), without, ahead.find) for target in _TARGETS)
+    if command() is None:
+        return first
     for found in (first, *others):
         try:
             found.compiled("int taken;", "a test of flags")
@@ -70,14 +74,28 @@ def libraries() -> Libraries:
     return first
 
 
+VECTOR_TEST = f"""{C.prologue}
+void f(float *x)
+{{
+#ifdef POLYAD_VECTOR_MATH
+    for (int i = 0; i < 64; ++i) x[i] = tanhf(x[i]) + erff(x[i]);
+#else
+    for (int i = 0; i < 64; ++i) x[i] = sinf(x[i]);
+#endif
+}}
+"""
+"""A source that needs math functions of vectors."""
+
+
 @cache
 def vector_math() -> tuple[str, ...]:
     """Flags for math functions of vectors, where the compiler and the library have them: GCC's, else clang's."""
-    test = f"{C.prologue}\nvoid f(float *x) {{ for (int i = 0; i < 64; ++i) x[i] = %s; }}"
-    for flags, functions in ((VECTOR_MATH, "tanhf(x[i]) + erff(x[i])"), (VECTOR_LIBRARY, "sinf(x[i])")):
+    if command() is None:
+        return ahead.vector_math()
+    for flags in (VECTOR_MATH, VECTOR_LIBRARY):
         what = "a test for math functions of vectors"
         try:
-            library = compiled(test % functions, what, flags)
+            library = compiled(VECTOR_TEST, what, flags)
             libraries().loaded(library, what)  # that it has no function that nobody has
         except CompilerFailure:
             continue

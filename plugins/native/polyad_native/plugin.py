@@ -25,9 +25,10 @@ def polyad_kernels() -> Iterable[KernelSupply]:
 
 @hookimpl
 def polyad_notes() -> Iterable[str]:
-    """Which compiler was found; or why nothing is compiled, what that costs, and how to mend it."""
-    from polyad.backend.c_compiler import command
+    """How many kernels came compiled, and which compiler was found; or why there are none, and how to mend that."""
+    from polyad.backend.c_compiler import NONE, command
 
+    from . import ahead
     from .compiler import why_not
 
     reason = why_not()
@@ -36,4 +37,8 @@ def polyad_notes() -> Iterable[str]:
             f"NumPy's kernels compute everything: {reason}. Training steps take up to four times as long. "
             "Fix: install a C compiler (Debian, Ubuntu: apt install gcc), or pip install 'polyad[native]'"
         ]
-    return [f"kernels are compiled by {' '.join(command() or ())}"]
+    compiler = command()
+    came = [f"{ahead.count()} kernels came compiled, for {ahead.level()}"] if ahead.level() else []
+    if compiler is None:
+        return [*came, f"NumPy's kernels compute the rest: {NONE}"]
+    return [*came, f"kernels are compiled by {' '.join(compiler)}"]

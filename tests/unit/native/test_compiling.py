@@ -52,7 +52,7 @@ def kept(cache):
 
 def test_libraries_are_compiled_once_and_kept(cache, monkeypatch) -> None:
     first = compiler.compiled(SOURCE, "a test")
-    monkeypatch.setattr(c_compiler.Libraries, "_built", None)  # a second call has nothing to do
+    monkeypatch.setattr(c_compiler.Libraries, "built", None)  # a second call has nothing to do
     assert compiler.compiled(SOURCE, "a test") == first
     assert engine.entry(first, "answer")
     assert len(kept(cache)) == 1

@@ -1,0 +1,121 @@
+"""Compile what typical programs need, for a wheel that brings it: ``python tools/compile_ahead.py FOLDER``.
+
+What is typical is not listed: the training steps of ``benchmarks/peers`` run, and each op that has a native kernel is
+called as programs call it. What the plug-in gives to the compiler meanwhile is noted, and compiled again for each level
+of processors in `polyad_native.ahead`. Set POLYAD_KERNELS_AHEAD to the folder to build a wheel with it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from platform import machine
+from typing import Any
+
+import polyad
+import polyad_native.ahead
+from polyad import float32, float64, int64
+from polyad.backend.c_compiler import Libraries
+from polyad.errors import PolyadError
+from polyad_native.compiler import VECTOR_TEST, libraries, vector_math
+from polyad_native.generated import BODIES, PRIMITIVES
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks" / "peers"))
+from workloads import OPS, OPTIMIZERS, TRAINING
+
+Noted = dict[str, tuple[str, tuple[str, ...], str]]
+"""By key: a source, its flags, and what it is for."""
+
+LARGE = 1 << 17
+"""Elements, beyond which every op has its native kernel."""
+
+
+def noting(noted: Noted) -> Callable[..., bytes]:
+    """In place of `Libraries.compiled`: keeps what it is asked for in *noted*."""
+    compiled = Libraries.compiled
+
+    def note(self: Libraries, source: str, what: str, extra: tuple[str, ...] = ()) -> bytes:
+        flags = (*self.flags, *extra)
+        if not what.startswith("a test"):  # of the compiler
+            noted[polyad_native.ahead.key(source, flags)] = source, flags, what
+        return compiled(self, source, what, extra)
+
+    return note
+
+
+def calls() -> Iterator[Callable[[], Any]]:
+    """What programs call: workloads, and each op by the ways in which its name can be called."""
+    for workload in (*TRAINING.values(), *OPS.values(), *OPTIMIZERS.values()):
+        step = workload(polyad)
+        yield step
+        yield step
+    functional = polyad.nn.functional
+    for name in (*PRIMITIVES, *BODIES):
+        function = getattr(polyad, name, None) or getattr(functional, name, None)
+        for dtype in (float32, float64, int64) if function is not None else ():
+            if dtype is not float32 and name not in PRIMITIVES:
+                continue
+            x = polyad.rand(LARGE // 64, 64).mul(4).to(dtype)
+            for operands in ((x,), (x, x), (x, 2), (x, x[0])) if dtype is float32 else ((x,), (x, x)):
+                yield lambda function=function, operands=operands: function(*operands)
+                if dtype is float32:
+                    yield lambda function=function, operands=operands: gradient(function, operands)
+    x = polyad.rand(LARGE // 64, 64)
+    for dtype in (polyad.bfloat16, polyad.float16, float64, int64, polyad.bool):
+        y = x.to(dtype)
+        yield lambda y=y: y.to(float32)
+        yield lambda y=y: y + y
+    for name in ("sum", "mean", "amax", "amin", "var"):
+        for dims in ((0,), (1,), (0, 1)):
+            yield lambda name=name, dims=dims: getattr(x, name)(dims)
+    for name in ("softmax", "log_softmax"):
+        for dim in (0, 1):
+            yield lambda name=name, dim=dim: getattr(x, name)(dim)
+
+
+def gradient(function: Callable[..., Any], operands: tuple[Any, ...]) -> None:
+    """Backward through *function*."""
+    first, *others = (x.detach().clone().requires_grad_() if isinstance(x, polyad.Tensor) else x for x in operands)
+    function(first, *others).sum().backward()
+
+
+def main() -> None:
+    """Fill the folder."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    folder: Path = parser.parse_args().folder
+    noted: Noted = {}
+    Libraries.compiled = noting(noted)  # type: ignore[method-assign]
+    began = time.perf_counter()
+    for call in calls():
+        with suppress(PolyadError, TypeError, AttributeError):  # a way in which this op is not called
+            call()
+    levels = polyad_native.ahead.LEVELS[machine()]
+    print(f"{len(noted)} sources noted in {time.perf_counter() - began:.0f} s; compiling for {', '.join(levels)}")
+
+    native = libraries()
+    test, flags, what = VECTOR_TEST, (*native.flags, *vector_math()), "the trial"
+    jobs = [(*job, f"{name}.so") for name, job in noted.items()] + [(test, flags, what, polyad_native.ahead.TRIAL)]
+
+    def compile(level: str, job: tuple[str, tuple[str, ...], str, str]) -> int:
+        source, flags, what, name = job
+        target = [f"-march={level}" if flag in ("-march=native", "-mcpu=native") else flag for flag in flags]
+        return (folder / level / name).write_bytes(native.built(source, (*target, "-s"), what))
+
+    began = time.perf_counter()
+    for level in levels:
+        (folder / level).mkdir(parents=True)
+        (folder / level / polyad_native.ahead.FLAGS).write_text(" ".join(vector_math()), encoding="utf-8")
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            sizes = list(pool.map(lambda job: compile(level, job), jobs))  # noqa: B023 - done before the next level
+        print(f"{level}: {len(sizes)} libraries, {sum(sizes) / 1e6:.1f} MB, {time.perf_counter() - began:.0f} s")
+
+
+if __name__ == "__main__":
+    main()
