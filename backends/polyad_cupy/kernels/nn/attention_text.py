@@ -99,10 +99,11 @@ static __device__ __forceinline__ void put(T *out, long to, const float (&sum)[W
 """
 
 _FORWARD = """
-__kernel void __launch_bounds__(128, 4) attend(__global T *restrict out, __global float *restrict sums, __global const T *restrict query,
-                     __global const T *restrict key, __global const T *restrict value,
-                     __global const MASK *restrict mask, float scale, int causal, int rows, int columns, int features,
-                     int of_values, {parameters})
+__kernel void __launch_bounds__(128, 4) attend(
+    __global T *restrict out, __global float *restrict sums, __global const T *restrict query,
+    __global const T *restrict key, __global const T *restrict value,
+    __global const MASK *restrict mask, float scale, int causal, int rows, int columns, int features,
+    int of_values, {parameters})
 {
     TILE(queries, ROWS, PITCH);
     TILE(others, COLUMNS, PITCH);
@@ -163,11 +164,12 @@ __kernel void __launch_bounds__(128, 4) attend(__global T *restrict out, __globa
 """
 
 _OF_QUERY = """
-__kernel void __launch_bounds__(128, 4) of_query(__global T *restrict result, __global float *restrict deltas, __global const T *restrict grad,
-                       __global const T *restrict query, __global const T *restrict key,
-                       __global const T *restrict value, __global const MASK *restrict mask,
-                       __global const T *restrict out, __global const float *restrict sums, float scale, int causal,
-                       int rows, int columns, int features, int of_values, {parameters})
+__kernel void __launch_bounds__(128, 4) of_query(
+    __global T *restrict result, __global float *restrict deltas, __global const T *restrict grad,
+    __global const T *restrict query, __global const T *restrict key,
+    __global const T *restrict value, __global const MASK *restrict mask,
+    __global const T *restrict out, __global const float *restrict sums, float scale, int causal,
+    int rows, int columns, int features, int of_values, {parameters})
 {
     TILE(queries, ROWS, PITCH);
     TILE(grads, ROWS, PITCH);
@@ -223,11 +225,12 @@ __kernel void __launch_bounds__(128, 4) of_query(__global T *restrict result, __
 """
 
 _OF_KEYS = """
-__kernel void __launch_bounds__(128, 4) of_keys(__global T *restrict of_key, __global T *restrict of_value, __global const T *restrict grad,
-                      __global const T *restrict query, __global const T *restrict key,
-                      __global const T *restrict value, __global const MASK *restrict mask,
-                      __global const float *restrict deltas, __global const float *restrict sums, float scale,
-                      int causal, int rows, int columns, int features, int of_values, {parameters})
+__kernel void __launch_bounds__(128, 4) of_keys(
+    __global T *restrict of_key, __global T *restrict of_value, __global const T *restrict grad,
+    __global const T *restrict query, __global const T *restrict key,
+    __global const T *restrict value, __global const MASK *restrict mask,
+    __global const float *restrict deltas, __global const float *restrict sums, float scale,
+    int causal, int rows, int columns, int features, int of_values, {parameters})
 {
     // Here keys are the tile's rows, and queries its columns.
     TILE(keys, ROWS, PITCH);

@@ -129,6 +129,26 @@ SAMPLES = [
             ("many", ((70001,), 9, 0)),
         )
     ),
+    *(
+        Sample(
+            op="_philox_bits_from",
+            name=name,
+            inputs=lambda make, given=given: (np.array(given[0], np.int64), *given[1:]),
+            reference=lambda begin, ahead, shape: np.array(
+                philox.words(math.prod(shape), int(begin[0]) + (int(begin[1]) << 32), (int(begin[2]) + ahead) % 2**64),
+                np.int64,
+            ).reshape(shape),
+            dtypes=(int64,),
+            expand=False,
+        )
+        for name, given in (
+            ("zeros", ((0, 0, 0), 0, (8,))),
+            ("large seed", ((2**32 - 1, 2**32 - 1, 1), 3, (3, 5))),
+            ("block number past one word", ((5, 0, 2**32 - 5), 2, (33,))),
+            ("block number wraps", ((5, 0, -4), 2, (21,))),
+            ("nothing", ((1, 0, 1), 1, (0, 3))),
+        )
+    ),
     drawn("_uniform", "from 0 to 1", SHAPE, 0, 1, reference=uniform),
     drawn(
         "_uniform", "other bounds", SHAPE, -2.0, 3.0, reference=uniform, steps=2, magnitude=lambda *given, **kwargs: 5.0
