@@ -115,10 +115,16 @@ def creating_ops(runtime_of: RuntimeOf) -> dict[str, Kernel]:
 
     def from_begin(types: Signature) -> Any:
         runtime = runtime_of(types[0].device)
-        return lambda begin, ahead, shape: _philox_words(runtime, shape, _read, (ahead,), begin)
+
+        def bits(begin: Any, ahead: int, count: int) -> Any:
+            if len(runtime.layout(begin).shape) > 1:
+                return NotImplemented
+            return _philox_words(runtime, (count,), _read, (ahead,), begin)
+
+        return bits
 
     return {
         "arange": Kernel(arange),
         "philox_bits": Kernel(philox_bits),
-        "philox_bits_from": Kernel(from_begin, specialize=from_begin),
+        "philox_bits_from": Kernel(from_begin, specialize=from_begin, partial=True),
     }
