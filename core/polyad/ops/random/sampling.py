@@ -78,8 +78,9 @@ def _from_begin(begin: Shape, ahead: int, count: int) -> Shape:
 
 @composite(dtype=_int64_of_one, structure=Rowwise(Last(1)), shape=_from_begin, strides=row_major, method=False)
 def _philox_bits_from(begin: Tensor, ahead: int, count: int) -> Tensor:
-    """The words of draws (..., count) that begin *ahead* blocks behind what the rows of *begin* (..., 3) say: the halves
-    of a seed, lower first, and an offset, as int64. What captured work draws, so that each replay may begin elsewhere.
+    """The words of draws (..., count) that begin *ahead* blocks behind what the rows of *begin* (..., 3) say: the
+    halves of a seed, lower first, and an offset, as int64. What captured work draws, so that each replay may begin
+    elsewhere.
     """
     from ..shaping.joining import stack
 
