@@ -1,6 +1,7 @@
 """Captured graphs on the stand-in: what is replayed, whose memory it is, and what cannot be captured."""
 
 import gc
+import threading
 
 import numpy as np
 import pytest
@@ -215,6 +216,19 @@ def test_a_capture_draws_nothing():
         polyad.rand(5, device="cuda") + polyad.tensor([1.0, 2.0], device="cuda")
     assert state() == before
     assert graph.register_generator_state(polyad.default_generator) is None
+
+
+def test_what_another_thread_draws_meanwhile_stays_drawn():
+    polyad.manual_seed(4)
+    captured(lambda: polyad.rand(5, device="cuda"))
+    others = []
+    with cuda.graph(graph := cuda.CUDAGraph()):
+        found = polyad.rand(5, device="cuda")
+        thread = threading.Thread(target=lambda: others.append(polyad.rand(4).tolist()))
+        thread.start()
+        thread.join()
+    graph.replay()
+    assert len({*found.tolist(), *others[0], *polyad.rand(4).tolist()}) == 13
 
 
 def test_a_training_step_with_dropout_is_replayed_as_it_is_computed():
