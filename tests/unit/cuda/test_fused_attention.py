@@ -11,7 +11,8 @@ from polyad_cupy.kernels.nn import fused_attention
 
 attend = polyad.nn.functional.scaled_dot_product_attention
 FORWARD, BACKWARD = ["attend"], ["of_query", "of_keys"]
-SLACK = {polyad.float32: 4e-6, polyad.float16: 4e-3, polyad.bfloat16: 4e-2}
+SLACK = {polyad.float32: 4e-6, polyad.float16: 2e-3, polyad.bfloat16: 2e-2}
+"""Of the largest element: weights that are made again from a rounded logarithm are off by some units each."""
 
 
 @pytest.fixture
@@ -42,7 +43,8 @@ def check(operands, mask=None, **settings):
     found = step([part.cuda() for part in operands], None if mask is None else mask.cuda(), **settings)
     for have, want, operand in zip(found, wanted, (operands[0], *operands), strict=True):
         assert have.dtype is operand.dtype
-        polyad.testing.assert_close(have.cpu().double(), want, rtol=0.0, atol=SLACK[operand.dtype])
+        largest = max(1.0, float(want.abs().max())) if want.numel() else 1.0
+        polyad.testing.assert_close(have.cpu().double(), want, rtol=0.0, atol=SLACK[operand.dtype] * largest)
 
 
 def operands(*shapes, dtype=polyad.float32):
