@@ -54,12 +54,17 @@ def cases(t, small):
     yield "convolution TF32", 0, lambda: f.conv2d(image, kernel, padding=1)
     yield from convolutions(t, small)
     yield "attention bfloat16", 0, lambda: f.scaled_dot_product_attention(query, query, query, is_causal=True)
-    leaf = query.detach().clone().requires_grad_()
-    grad = t.ones_like(query)
-    yield (
-        "attention bfloat16, both ways", 0,
-        lambda: f.scaled_dot_product_attention(leaf, leaf, leaf, is_causal=True).backward(grad),
-    )  # fmt: skip
+    mask = t.ones(wide // 8, wide // 8, dtype=t.bool, device="cuda").tril()
+    yield "attention bfloat16, masked", 0, lambda: f.scaled_dot_product_attention(query, query, query, mask)
+    full = query.float()
+    yield "attention float32", 0, lambda: f.scaled_dot_product_attention(full, full, full, is_causal=True)
+    for name, given in (("bfloat16", query), ("float32", full)):
+        leaf, grad = given.detach().clone().requires_grad_(), t.ones_like(given)
+
+        def step(leaf=leaf, grad=grad):
+            f.scaled_dot_product_attention(leaf, leaf, leaf, is_causal=True).backward(grad)
+
+        yield f"attention {name}, both ways", 0, step
     yield "sort", 0, lambda: rows.sort(1)
 
 

@@ -162,6 +162,7 @@ def allowed_attention() -> dict[str, bool]:
     """Which of PyTorch's ways to compute attention the program allows, by name: the switches themselves.
 
     polyad has a single definition of attention, whose kernels each backend chooses and which all give the same results.
-    Device "cuda" uses cuDNN's only where "cudnn" is allowed; nothing reads the others.
+    Device "cuda" uses cuDNN's only where "cudnn" is allowed, and its own kernels that hold no scores only where
+    "mem_efficient" is; nothing reads the others.
     """
     return _settings.attention

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from types import CodeType, FrameType
 
     from .device import Device
+    from .random.captured import CapturedDraws
 
 
 class ActiveMode(Protocol):
@@ -55,7 +56,8 @@ class ThreadState(threading.local):
         autocast: what `polyad.autocast` does on each device type, if it is on.
         autocast_cache: whether it keeps casts of parameters.
         current_devices: for device types, which of their devices the thread has chosen to be meant without a number.
-        capturing: whether work of the thread is captured into a graph of the driver; see `polyad.cuda.CUDAGraph`.
+        capturing: what the thread's work draws that is captured into a graph of the driver, if some is: see
+            `polyad.cuda.CUDAGraph`.
         inspect: called with each gradient that a node computes; see `polyad.autograd.anomaly`.
     """
 
@@ -71,7 +73,7 @@ class ThreadState(threading.local):
     backward: Any = None
     autocast: Any = None
     autocast_cache: bool = True
-    capturing: bool = False
+    capturing: CapturedDraws | None = None
     inspect: Any = None
 
 

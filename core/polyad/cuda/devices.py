@@ -200,7 +200,7 @@ def is_current_stream_capturing() -> bool:
     >>> polyad.cuda.is_current_stream_capturing()
     False
     """
-    if not state.capturing:
+    if state.capturing is None:
         return False
     stream = streams.current_stream(named(None))
     return streams.streams_of(stream.device).capturing(stream._handle)

@@ -1,25 +1,29 @@
 """Captured graphs: work that is enqueued once and done again with a single call.
 
 A graph repeats kernels with the numbers and addresses that they had: new values are copied into the tensors that it
-reads, results are read from the tensors that it wrote. Ops whose result depends on values of tensors, what waits for
-values, and random numbers cannot be captured, and say so. Numbers of the host, such as a learning rate, stay as they
-were.
+reads, results are read from the tensors that it wrote. Ops whose result depends on values of tensors, and what waits
+for values, cannot be captured, and say so. Numbers of the host, such as a learning rate, stay as they were; random
+numbers are drawn anew by each replay, see `polyad.random.captured`.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import streams
 from ..autograd import Function, grad as _gradients
 from ..errors import ArgumentError, ArgumentTypeError, DeviceError, safe_repr
+from ..random.captured import CapturedDraws
 from ..state import state
 from ..tensor import Tensor
 from ..trees import flatten
 from .devices import named, synchronize
 from .memory import empty_cache
+
+if TYPE_CHECKING:
+    from ..random.generator import Generator
 
 _numbers = itertools.count(1)
 _MODES = ("global", "thread_local", "relaxed")
@@ -49,6 +53,10 @@ class CUDAGraph:
         self._stream: streams.Stream | None = None
         self._token: tuple[int, int] | None = None
         self._manager: Any = None
+        self._draws: CapturedDraws | None = None
+
+    def register_generator_state(self, generator: Generator) -> None:
+        """Do nothing: each replay draws from whichever generators the captured work was given."""
 
     def capture_begin(
         self,
@@ -78,13 +86,16 @@ class CUDAGraph:
         manager = streams.streams_of(stream.device)
         self._token = graph_pool_handle() if pool is None else tuple(pool)  # type: ignore[assignment]
         manager.begin_capture(stream._handle, self._token)
-        self._stream, self._manager, state.capturing = stream, manager, True
+        self._stream, self._manager = stream, manager
+        state.capturing = self._draws = CapturedDraws(stream.device)
 
     def capture_end(self) -> None:
         """End the capture. Raises RuntimeError if none goes on, or if work was asked for that spoilt it."""
         if self._stream is None or self._graph is not None:
             raise DeviceError("capture_end: nothing is captured", fix="call capture_begin first")
-        state.capturing = False
+        assert self._draws is not None
+        state.capturing = None
+        self._draws.end()
         try:
             self._graph = self._manager.end_capture()
         finally:
@@ -105,16 +116,18 @@ class CUDAGraph:
     def replay(self) -> None:
         """Enqueue the captured work in the current stream of its device; does not wait.
 
-        Raises RuntimeError if nothing was captured.
+        Random numbers are drawn as if the work was run now. Raises RuntimeError if nothing was captured.
         """
         graph = self._captured("replay")
         stream = self._stream
         assert stream is not None
+        assert self._draws is not None
+        self._draws.begin_replay()
         self._manager.replay(graph, streams.current_stream(stream.device)._handle)
 
     def reset(self) -> None:
         """Let go of the captured work and its memory."""
-        self._graph = self._stream = self._token = None
+        self._graph = self._stream = self._token = self._draws = None
 
     def pool(self) -> tuple[int, int]:
         """The name of its memory, for `capture_begin` of other graphs. Raises RuntimeError if nothing was captured."""

@@ -257,7 +257,7 @@ log_gamma log_gamma_slope
 binomial poisson
 """,
     "random.sampling": """
-chances chances_of exponential integers normal permutation philox_bits uniform
+chances chances_of exponential integers normal permutation philox_bits philox_bits_from uniform
 """,
     "reductions.any_all": """
 all any count_nonzero

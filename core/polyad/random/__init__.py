@@ -2,6 +2,7 @@
 
 philox.py      which bits a draw gets: the definition that every backend reproduces
 generator.py   `Generator`, and the default generator
+captured.py    what captured graphs draw
 """
 
 from __future__ import annotations

@@ -86,16 +86,31 @@ class Generator:
 
     def take(self, words: int) -> tuple[int, int]:
         """Reserve *words* 32-bit words: their (seed, offset). The next draw begins behind them."""
-        if state.capturing:
+        if state.capturing is not None:
             raise NotSupported(
-                "random numbers: their place in the sequence is a number of the host, which a graph would repeat in "
-                "every replay",
-                fix="draw them before each replay, into a tensor that the captured work reads: x.copy_(rand_like(x))",
+                f"random numbers: work on {state.capturing.device} is captured into a graph, and numbers for another "
+                "device would be drawn now, not in every replay",
+                fix="draw them before the capture, or on the captured device",
             )
+        return self.advance(-(-words // 4))
+
+    def advance(self, blocks: int) -> tuple[int, int]:
+        """Reserve *blocks* of four words: their (seed, offset)."""
         with self._lock:
             offset = self._offset
-            self._offset = (offset + -(-words // 4)) % 2**64
+            self._offset = (offset + blocks) % 2**64
             return self._seed, offset
+
+    def retreat(self, seed: int, offset: int, blocks: int) -> None:
+        """Take back *blocks* that were reserved from (*seed*, *offset*) on, if nothing was drawn behind them."""
+        with self._lock:
+            if (self._seed, self._offset) == (seed, (offset + blocks) % 2**64):
+                self._offset = offset
+
+    @property
+    def drawn(self) -> Generator:
+        """The generator that this thread draws from where it is given this one."""
+        return self
 
     def get_state(self) -> Tensor:
         """Seed and offset as a uint8 tensor of 16 bytes, little end first."""
@@ -143,6 +158,11 @@ class _Default(Generator):
     def take(self, words: int) -> tuple[int, int]:
         own = _of_thread.generator
         return _take(self, words) if own is None else own.take(words)
+
+    @property
+    def drawn(self) -> Generator:
+        own = _of_thread.generator
+        return self if own is None else own
 
 
 default_generator: Generator = _Default()

@@ -148,8 +148,10 @@ def _convolutions():
         ):
             if tf32 and dtype is not float32:
                 continue
-            work = by_cudnn.work(operation, dtype, each, last, stride, padding, dilation, tf32)
-            yield f"{operation} {dtype.name}{' TF32' * tf32} {shape} by {kernel} groups {groups} last {last}", work
+            for biased in (False, True) if operation == "conv_fprop" else (False,):
+                work = by_cudnn.work(operation, dtype, each, last, stride, padding, dilation, tf32, biased)
+                words = f"{operation} {dtype.name}{' TF32' * tf32}{' with a bias' * biased}"
+                yield f"{words} {shape} by {kernel} groups {groups} last {last}", work
 
 
 def main() -> int:

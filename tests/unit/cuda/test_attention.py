@@ -85,12 +85,12 @@ def test_what_lies_otherwise_is_copied(library):
         ([(2, 5, 8), (7, 8), (7, 8)], {}),
     ],
 )
-def test_masks_odd_sizes_and_other_broadcasts_are_left_to_the_body(library, shapes, settings):
+def test_masks_odd_sizes_and_other_broadcasts_are_left_to_kernels_of_our_own(library, shapes, settings):
     check(operands(*shapes), **settings)
     assert not library.done
 
 
-def test_float32_is_left_to_the_body(library):
+def test_float32_is_left_to_kernels_of_our_own(library):
     check(operands((2, 5, 8), (2, 7, 8), (2, 7, 8), dtype=polyad.float32))
     assert not library.done
     assert "attention" not in description()
@@ -123,14 +123,14 @@ def test_a_library_that_is_wrong_is_not_used_and_that_is_told(library, wanted, w
     assert not library.done
 
 
-def test_a_gradient_that_has_no_plan_is_computed_by_the_body(library):
+def test_a_gradient_that_has_no_plan_is_computed_without_the_library(library):
     library.unsupported = ("sdpa_backward",)
     check(operands((2, 5, 8), (2, 7, 8), (2, 7, 8)))
     assert "float16 attention by cuDNN: proved" in description()
     assert set(library.done) == {"sdpa"}
 
 
-def test_attention_that_fails_later_is_computed_by_the_body(library):
+def test_attention_that_fails_later_is_computed_without_the_library(library):
     given = operands((2, 5, 8), (2, 7, 8), (2, 7, 8))
     check(given)
     library.failing = "CUDNN_STATUS_INTERNAL_ERROR"

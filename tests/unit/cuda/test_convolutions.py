@@ -59,7 +59,39 @@ def test_result_and_gradients_come_from_the_proved_library(library, monkeypatch,
         monkeypatch.setattr(safe, name, None)
     library.done.clear()
     check(x, weight, bias, **settings)
-    assert sorted(library.done) == ["conv_dgrad", "conv_fprop", "conv_wgrad"]
+    assert sorted(library.done) == ["bias", "conv_dgrad", "conv_fprop", "conv_wgrad"]
+
+
+def test_a_bias_is_added_at_once(library, monkeypatch):
+    x, weight, bias = polyad.rand(2, 4, 9, 8), polyad.rand(6, 4, 3, 3), polyad.rand(13)
+    monkeypatch.setattr(by_cudnn, "add_to", None)
+    for part in (bias[:6], bias[1:7], bias[::2][:6], bias[:1].expand(6)):
+        got = F.conv2d(x.cuda(), weight.cuda(), _laid_alike(part))
+        polyad.testing.assert_close(got.cpu(), F.conv2d(x, weight, part), rtol=1e-5, atol=1e-5)
+        assert library.done[-2:] == ["conv_fprop", "bias"]
+
+
+def _laid_alike(x):
+    """*x* on the device with the same steps and offset."""
+    whole = polyad.empty(0).set_(x.untyped_storage(), 0, (13,)).cuda()
+    return whole.as_strided(x.shape, x.stride(), x.storage_offset())
+
+
+def test_a_half_result_is_rounded_after_the_bias(library):
+    x, weight = polyad.rand(2, 4, 6, 5, dtype=polyad.float16), polyad.rand(6, 4, 3, 3, dtype=polyad.float16)
+    bias = -F.conv2d(x.double(), weight.double()).mean((0, 2, 3)).half()
+    wanted = F.conv2d(x.double(), weight.double(), bias.double())
+    got = F.conv2d(x.cuda(), weight.cuda(), bias.cuda())
+    polyad.testing.assert_close(got.cpu().double(), wanted, rtol=2**-10, atol=1e-5)
+
+
+def test_a_bias_that_has_no_plan_is_added_afterwards(library):
+    library.unsupported = ("bias",)
+    x, weight, bias = polyad.rand(2, 4, 9, 8), polyad.rand(6, 4, 3, 3), polyad.rand(6)
+    check(x, weight, bias)
+    assert "float32 convolutions by cuDNN: proved" in description()
+    assert "conv_fprop" in library.done
+    assert "bias" not in library.done
 
 
 def test_channels_that_lie_innermost_stay_there_without_a_copy(library, monkeypatch):

@@ -1,6 +1,7 @@
 """Captured graphs on the stand-in: what is replayed, whose memory it is, and what cannot be captured."""
 
 import gc
+import threading
 
 import numpy as np
 import pytest
@@ -160,11 +161,164 @@ def test_what_comes_from_the_host_is_refused():
     assert "create the tensor before the capture" in str(caught.value)
 
 
-def test_random_numbers_are_refused():
-    x = polyad.ones(3, device="cuda")
-    with pytest.raises(NotSupported, match="which a graph would repeat"), cuda.graph(cuda.CUDAGraph()):
-        polyad.nn.functional.dropout(x, 0.5)
+def state():
+    return polyad.get_rng_state().tolist()
+
+
+def draws(x, generator=None):
+    """Numbers of all distributions, of sizes that are and are no multiples of four."""
+    return [
+        polyad.nn.functional.dropout(x, 0.5),
+        polyad.rand(3, 7, device="cuda", generator=generator),
+        polyad.randn(8, device="cuda", generator=generator),
+        polyad.randint(0, 1000, (5,), device="cuda", generator=generator),
+        polyad.empty(6, device="cuda").exponential_(generator=generator),
+        polyad.randperm(9, device="cuda", generator=generator),
+        polyad.bernoulli(x.clamp(0, 1) / 2),
+    ]
+
+
+def test_each_replay_draws_what_the_work_would_draw_then():
+    x = polyad.arange(1.0, 12.0, device="cuda")
+    graph, found = captured(lambda: draws(x))
+    polyad.manual_seed(3)
+    wanted = [[each.tolist() for each in draws(x)] + [polyad.rand(2).tolist()] for _ in range(3)]
+    polyad.manual_seed(3)
+    for want in wanted:
+        graph.replay()
+        assert [each.tolist() for each in found] + [polyad.rand(2).tolist()] == want
+    assert wanted[0] != wanted[1]
+
+
+def test_a_replay_draws_from_where_the_generator_is():
+    polyad.manual_seed(2**63 + 11)
+    own = polyad.Generator().manual_seed(5)
+    graph, found = captured(lambda: (polyad.rand(5, device="cuda", generator=own), polyad.rand(3, device="cuda")))
+    for offset in (0, 2**32 - 1, 2**63, 2**64 - 1):
+        placed = (5).to_bytes(8, "little") + offset.to_bytes(8, "little")
+        for generator in (own, polyad.default_generator):
+            generator.set_state(polyad.tensor(list(placed), dtype=polyad.uint8))
+        wanted = polyad.rand(5, generator=own).tolist()
+        own.set_state(polyad.tensor(list(placed), dtype=polyad.uint8))
+        graph.replay()
+        assert found[0].tolist() == wanted
+        assert found[1].tolist() == wanted[:3]
+        assert int.from_bytes(bytes(own.get_state().tolist()[8:]), "little") == (offset + 2) % 2**64
+
+
+def test_a_capture_draws_nothing():
+    graph, _ = captured(lambda: polyad.rand(5, device="cuda"))
+    before = state()
+    with cuda.graph(cuda.CUDAGraph()):
+        polyad.rand(5, device="cuda")
+    assert state() == before
+    with pytest.raises(DeviceError, match="keeps no memory of the host"), cuda.graph(cuda.CUDAGraph()):
+        polyad.rand(5, device="cuda") + polyad.tensor([1.0, 2.0], device="cuda")
+    assert state() == before
+    assert graph.register_generator_state(polyad.default_generator) is None
+
+
+def test_what_another_thread_draws_meanwhile_stays_drawn():
+    polyad.manual_seed(4)
+    captured(lambda: polyad.rand(5, device="cuda"))
+    others = []
+    with cuda.graph(graph := cuda.CUDAGraph()):
+        found = polyad.rand(5, device="cuda")
+        thread = threading.Thread(target=lambda: others.append(polyad.rand(4).tolist()))
+        thread.start()
+        thread.join()
+    graph.replay()
+    assert len({*found.tolist(), *others[0], *polyad.rand(4).tolist()}) == 13
+
+
+def test_a_training_step_with_dropout_is_replayed_as_it_is_computed():
+    def trained(steps):
+        polyad.manual_seed(0)
+        layer = polyad.nn.Linear(6, 6).cuda()
+        optimizer = polyad.optim.Adam(layer.parameters(), lr=0.1, capturable=True)
+        x = polyad.linspace(-1, 1, 24, device="cuda").reshape(4, 6)
+
+        def step():
+            optimizer.zero_grad(set_to_none=False)
+            loss = (polyad.nn.functional.dropout(x, 0.3) * layer.weight[0] + layer.bias).square().sum()
+            loss.backward()
+            optimizer.step()
+            return loss
+
+        return step, [float(step()) for _ in range(steps)]
+
+    _, wanted = trained(5)
+    step, losses = trained(1)
+    stream = cuda.Stream()
+    stream.wait_stream(cuda.current_stream())
+    with cuda.stream(stream):
+        losses.append(float(step()))
+    cuda.current_stream().wait_stream(stream)
+    graph = cuda.CUDAGraph()
+    with cuda.graph(graph):
+        loss = step()
+    for _ in range(3):
+        graph.replay()
+        losses.append(float(loss))
+    assert losses == pytest.approx(wanted, rel=1e-6)
+
+
+def test_replays_of_one_graph_in_a_row_draw_different_numbers():
+    total = polyad.zeros(64, device="cuda")
+    graph, _ = captured(lambda: total.add_(polyad.rand(64, device="cuda")))
+    polyad.manual_seed(1)
+    total.zero_()
+    for _ in range(3):
+        graph.replay()  # nothing waits between them
+    found = total.cpu()
+    polyad.manual_seed(1)
+    polyad.testing.assert_close(found, sum(polyad.rand(64) for _ in range(3)))
+
+
+def test_graphed_callables_drop_anew():
+    class Dropping(polyad.nn.Module):
+        def forward(self, x):
+            return polyad.nn.functional.dropout(x, 0.5) * 2
+
+    x = polyad.ones(64, device="cuda", requires_grad=True)
+    call = cuda.make_graphed_callables(Dropping(), (x.detach().clone().requires_grad_(),))
+    seen = []
+    for _ in range(3):
+        out = call(x)
+        (grad,) = polyad.autograd.grad(out.sum(), x)
+        assert polyad.equal(grad, out.detach())
+        seen.append(out.tolist())
+    assert seen[0] != seen[1] != seen[2] != seen[0]
+
+
+def test_random_numbers_of_another_device_are_refused():
+    with (
+        pytest.raises(NotSupported, match="numbers for another device would be drawn now"),
+        cuda.graph(cuda.CUDAGraph()),
+    ):
+        polyad.rand(3)
     assert polyad.rand(3).shape == (3,)
+
+
+def test_a_generator_that_is_started_anew_meanwhile_is_refused():
+    def work():
+        polyad.rand(3, device="cuda")
+        polyad.manual_seed(7)
+        polyad.rand(3, device="cuda")
+
+    with pytest.raises(NotSupported, match="the generator was started anew"), cuda.graph(cuda.CUDAGraph()):
+        work()
+
+
+def test_many_generators_are_refused():
+    many = [polyad.Generator() for _ in range(17)]
+
+    def work():
+        for generator in many:
+            polyad.rand(3, device="cuda", generator=generator)
+
+    with pytest.raises(NotSupported, match="more than 16 generators"), cuda.graph(cuda.CUDAGraph()):
+        work()
 
 
 def test_products_of_cublas_are_refused():

@@ -1,22 +1,19 @@
 """Attention of half types and its gradient by cuDNN, where it is proved: no scores are held.
 
-What is left to the op's body, which computes in float32 by products and generated kernels: float32 and float64, masks
-(a query that a mask lets attend to nothing gets 0 in polyad, and NaN from cuDNN), batches that broadcast in other ways
-than groups of heads, and sizes that cuDNN has no plan for. Dropout never comes here: its body draws polyad's own random
-bits. Where ``polyad.backends.cuda.enable_cudnn_sdp(False)`` was said, everything is left to the body.
+What is left to `fused_attention` and the op's body: float32 and float64, masks (a query that a mask lets attend to
+nothing gets 0 in polyad, and NaN from cuDNN), batches that broadcast in other ways than groups of heads, and sizes that
+cuDNN has no plan for. Dropout never comes here: its body draws polyad's own random bits. Where
+``polyad.backends.cuda.enable_cudnn_sdp(False)`` was said, everything is left to them.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from polyad.backend import Kernel
-from polyad.backend.interface import Signature
 from polyad.backends import cudnn as switches
 from polyad.dtypes import DType, bfloat16, float16, float32
 from polyad.layout import contiguous_strides
@@ -28,7 +25,7 @@ from ...libraries.cudnn import ALIGNMENT, TYPES, CudnnError, Sizes, Work, versio
 from ..comparing import EPSILON, difference, on_host, random
 from . import cudnn_convolution
 
-_HALF = (float16, bfloat16)
+HALF = (float16, bfloat16)
 _ROWS = 8
 """Elements of a half type that have the alignment: features, and every step, are multiples of them."""
 
@@ -137,7 +134,7 @@ def _batch(query: Array, key: Array, value: Array) -> int | None:
 
 
 def attention(query: Array, key: Array, value: Array, mask: Array | None, causal: bool, scale: float) -> Any:
-    """The results of ``attention``; NotImplemented if that is left to the body."""
+    """The results of ``attention``; NotImplemented if that is left to others."""
     batch = None if mask is not None else _batch(query, key, value)
     if batch is None or not _proved(query):
         return NotImplemented
@@ -154,7 +151,7 @@ def attention_backward(
     grad: Array, query: Array, key: Array, value: Array, mask: Array | None, out: Array, sums: Array, causal: bool,
     scale: float,
 ) -> Any:  # fmt: skip
-    """The results of ``attention_backward``; NotImplemented if that is left to the body.
+    """The results of ``attention_backward``; NotImplemented if that is left to others.
 
     The gradients of keys and values that heads share are sums over these heads.
     """
@@ -190,16 +187,6 @@ def _run(work: Attention, arrays: tuple[Array, ...]) -> bool:
     except CudnnError as error:
         device.proofs.drop(_way(work.dtype), error)
         return False
-
-
-def _kernel(function: Callable[..., Any]) -> Kernel:
-    def specialize(types: Signature) -> Callable[..., Any] | None:
-        return function if types[1].dtype in _HALF else None
-
-    return Kernel(function, dtypes=frozenset({*_HALF, float32}), specialize=specialize, partial=True)
-
-
-KERNELS = {"attention": _kernel(attention), "attention_backward": _kernel(attention_backward)}
 
 
 # ------------------------------------------------------------------------------------------------------------- proof

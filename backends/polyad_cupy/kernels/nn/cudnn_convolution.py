@@ -2,6 +2,8 @@
 
 Each dtype has a proof of its own, and so has TF32, which is used for float32 where ``polyad.backends.cudnn.allow_tf32``
 is true, as it is by default. What cuDNN has no plan for, what is empty, and what has 2**31 elements goes the safe way.
+A convolution's bias is added before the result is rounded; that of a transposed one, for which cuDNN has no plans, by a
+kernel of its own.
 """
 
 from __future__ import annotations
@@ -37,6 +39,7 @@ class Convolution(Work):
         sizes: of the first operand, the second, and what is computed.
         last: whether the channels of all three lie innermost in memory.
         tf32: whether float32 numbers may be rounded to 10 bits behind the point before they are multiplied.
+        biased: whether a number is added to each channel of the result.
     """
 
     operation: str
@@ -47,6 +50,7 @@ class Convolution(Work):
     padding: Sizes
     dilation: Sizes
     tf32: bool = False
+    biased: bool = False
 
     @property
     def avoided(self) -> tuple[str, ...]:
@@ -73,20 +77,25 @@ class Convolution(Work):
         else:
             result = graph.conv_wgrad(image=first, loss=second, **settings)
         sizes = self.sizes[2]
+        if self.biased:
+            each = (1, sizes[1], *[1] * (len(sizes) - 2))
+            laid = list(steps(each, self.last))
+            bias = graph.tensor(dim=list(each), stride=laid, data_type=kind, name="bias", uid=4)
+            result = graph.bias(input=result, bias=bias)
         result.set_output(True).set_dim(list(sizes)).set_stride(list(steps(sizes, self.last)))
         result.set_data_type(kind).set_uid(3)
 
 
 def work(
     operation: str, dtype: DType, sizes: tuple[Sizes, Sizes, Sizes], last: bool, stride: Sizes, padding: Sizes,
-    dilation: Sizes, tf32: bool,
+    dilation: Sizes, tf32: bool, biased: bool = False,
 ) -> Convolution:  # fmt: skip
     """The convolution over one to three dimensions; cuDNN has images and volumes."""
     if len(stride) > 1:
-        return Convolution(operation, dtype, sizes, last, stride, padding, dilation, tf32)
+        return Convolution(operation, dtype, sizes, last, stride, padding, dilation, tf32, biased)
     first, second, result = [(*each[:2], 1, each[2]) for each in sizes]
     wide = (first, second, result)
-    return Convolution(operation, dtype, wide, last, (1, *stride), (0, *padding), (1, *dilation), tf32)
+    return Convolution(operation, dtype, wide, last, (1, *stride), (0, *padding), (1, *dilation), tf32, biased)
 
 
 def steps(sizes: Sizes, last: bool) -> Sizes:
@@ -109,6 +118,10 @@ def convolved(
         return None
     windows = zip(input.shape[2:], weight.shape[2:], stride, padding, dilation)
     sizes = (input.shape[0], weight.shape[0], *[_places(*each) for each in windows])
+    if bias is not None:
+        out = _proved("conv_fprop", input, weight, sizes, stride, padding, dilation, bias)
+        if out is not None:
+            return out
     out = _proved("conv_fprop", input, weight, sizes, stride, padding, dilation)
     return None if out is None else _with_bias(out, bias)
 
@@ -151,8 +164,9 @@ def _with_bias(out: Array, bias: Array | None) -> Array:
 
 
 def _proved(
-    operation: str, first: Array, second: Array, sizes: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes
-) -> Array | None:
+    operation: str, first: Array, second: Array, sizes: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes,
+    bias: Array | None = None,
+) -> Array | None:  # fmt: skip
     """What cuDNN computes; None where it has not been proved, or has no plan."""
     device, dtype = first.device, first.dtype
     if any(not 0 < math.prod(each) < _MOST for each in (first.shape, second.shape, sizes)):
@@ -163,7 +177,7 @@ def _proved(
     tf32 = dtype is float32 and switches.allow_tf32
     tf32 = tf32 and device.proofs.holds(tf32_way, version, lambda: _objection(device, dtype, True))
     try:
-        return _run(operation, first, second, sizes, stride, padding, dilation, tf32)
+        return _run(operation, first, second, sizes, stride, padding, dilation, tf32, bias)
     except CudnnError as error:
         device.proofs.drop(tf32_way if tf32 else way, error)
         return None
@@ -177,14 +191,15 @@ def engine(device: Any) -> Engine:
 
 def _run(
     operation: str, first: Array, second: Array, sizes: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes,
-    tf32: bool,
+    tf32: bool, bias: Array | None = None,
 ) -> Array | None:  # fmt: skip
     device, dtype = first.device, first.dtype
     last = _channels_last(first, second)
     out = Array(device.pool.take(math.prod(sizes) * dtype.itemsize), dtype, sizes, steps(sizes, last), 0)
-    laid = _laid(first, last), _laid(second, last)
-    wanted = work(operation, dtype, (first.shape, second.shape, sizes), last, stride, padding, dilation, tf32)
-    places = [x.buffer + x.offset * dtype.itemsize for x in (*laid, out)]
+    arrays = [_laid(first, last), _laid(second, last), out, *([] if bias is None else [_row(bias)])]
+    biased, shapes = bias is not None, (first.shape, second.shape, sizes)
+    wanted = work(operation, dtype, shapes, last, stride, padding, dilation, tf32, biased)
+    places = [x.buffer + x.offset * dtype.itemsize for x in arrays]
     tried = switches.benchmark_limit or _MOST if switches.benchmark else 0
     return out if engine(device)(wanted, places, tried) else None
 
@@ -198,7 +213,15 @@ def _channels_last(*operands: Array) -> bool:
 
 def _laid(x: Array, last: bool) -> Array:
     """*x* as `steps` says; itself, if it lies so."""
-    wanted = steps(x.shape, last)
+    return _as(x, steps(x.shape, last))
+
+
+def _row(x: Array) -> Array:
+    """*x*, of one dimension, as cuDNN reads it."""
+    return _as(x, contiguous_strides(x.shape))
+
+
+def _as(x: Array, wanted: Sizes) -> Array:
     in_place = all(size == 1 or have == want for size, have, want in zip(x.shape, x.steps, wanted))
     if in_place and not (x.buffer + x.offset * x.dtype.itemsize) % ALIGNMENT:
         return x
@@ -232,23 +255,26 @@ def _objection(device: Any, dtype: DType, tf32: bool) -> str:
         windows = zip(shape[2:], kernel[2:], stride, padding, dilation)
         results = (shape[0], kernel[0], *[_places(*each) for each in windows])
         x, w, g = (_random(device, rng, dtype, sizes, last) for sizes in (shape, kernel, results))
+        bias = random(device, rng, dtype, kernel[:1])
         rest = (stride, padding, dilation)
-        for operation, (first, second), sizes, safely in _cases(x, w, g, rest, groups):
-            fast = _run(operation, first, second, sizes, *rest, tf32)
+        for operation, operands, sizes, safely in _cases(x, w, g, bias, rest, groups):
+            fast = _run(operation, *operands[:2], sizes, *rest, tf32, *operands[2:])
             if fast is None:
                 continue
             taken += 1
-            wrong = difference(fast, on_host(safely(_wide(first), _wide(second))))
+            wrong = difference(fast, on_host(safely(*map(_wide, operands))))
             if not wrong <= 8 * error:
-                return f"{operation} {shape} by {kernel} differs by {wrong:.1e} of the largest element"
+                what = " with a bias" * (len(operands) > 2)
+                return f"{operation} {shape} by {kernel}{what} differs by {wrong:.1e} of the largest element"
     return "" if taken else "none of the shapes that were tried has a plan"
 
 
-def _cases(x: Array, w: Array, g: Array, rest: tuple[Sizes, ...], groups: int) -> Iterator[tuple[Any, ...]]:
-    """The three operations: name, operands, sizes of the result, and the safe way."""
+def _cases(x: Array, w: Array, g: Array, b: Array, rest: tuple[Sizes, ...], groups: int) -> Iterator[tuple[Any, ...]]:
+    """The operations: name, operands, sizes of the result, and the safe way."""
     from . import convolution as safe
 
     yield "conv_fprop", (x, w), g.shape, lambda x, w: safe.convolved(x, w, None, *rest, groups)
+    yield "conv_fprop", (x, w, b), g.shape, lambda x, w, b: safe.convolved(x, w, b, *rest, groups)
     yield "conv_dgrad", (g, w), x.shape, lambda g, w: safe.transposed(g, w, None, x.shape[2:], *rest, groups)
     yield "conv_wgrad", (x, g), w.shape, lambda x, g: safe.weight_grad(g, x, w.shape[2:], *rest, groups)
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
-from ...backend.interface import Kernel
+from ...backend.interface import Kernel, Signature
 from ...backend.runtime import Runtime
 from ...device import Device
 from ...dtypes import INTEGER, DType, float32, float64, int64
 from ...layout import Layout, Shape, contiguous_strides
 from ...tables.philox import KEY_STEPS, MULTIPLIERS, ROUNDS
-from ..expression import Expression, Place, Scalar, apply, cast
+from ..expression import Expression, Operand, Place, Scalar, apply, cast
 from .layouts import PerLayout
 from .pointwise import PointwiseKernel
 from .pointwise_ops import RuntimeOf
@@ -48,10 +49,8 @@ def _high(x: Expression) -> Expression:
     return _and(apply("bitwise_right_shift", x, x.literal(32)), _LOW)
 
 
-def _words_of_a_block() -> list[Expression]:
-    """The four words of Philox's block number `Place(0)`; scalars are the key's halves and the offset."""
-    block = Place(0) + Scalar(2, int64)
-    first, second = Scalar(0, int64), Scalar(1, int64)
+def _words_of_a_block(block: Expression, first: Expression, second: Expression) -> list[Expression]:
+    """The four words of Philox's block number *block* under a key's halves, *first* and *second*."""
     zero: Expression = block.literal(0)
     a, b, c, d = _and(block, _LOW), _high(block), zero, zero
     for turn in range(ROUNDS):
@@ -63,25 +62,42 @@ def _words_of_a_block() -> list[Expression]:
     return [a, b, c, d]
 
 
-def _philox_words(runtime: Runtime, shape: Shape, seed: int, offset: int) -> Any:
-    """Words by the contract in `polyad.random.philox`: a row of four for each block, of which the last may be cut."""
+def _given() -> list[Expression]:
+    """The words where key and offset are numbers that the kernel gets."""
+    return _words_of_a_block(Place(0) + Scalar(2, int64), Scalar(0, int64), Scalar(1, int64))
+
+
+def _read() -> list[Expression]:
+    """The words where the halves of the key and the offset lie in memory."""
+    first, second, offset = (Operand(place, int64) for place in range(3))
+    return _words_of_a_block(Place(3) + offset + Scalar(0, int64), first, second)
+
+
+def _philox_words(
+    runtime: Runtime, shape: Shape, words: Callable[[], list[Expression]], numbers: tuple[int, ...], begin: Any = None
+) -> Any:
+    """Words by the contract in `polyad.random.philox`: a row of four for each block, of which the last may be cut.
+
+    *begin* is the array that `_read` reads.
+    """
     backend = runtime.backend
     count = math.prod(shape)
     blocks = -(-count // 4)
     out = runtime.empty(int64, shape, contiguous_strides(shape))
     if not count:
         return out
-    kernel, launches = runtime.once(
-        "philox_bits", lambda: (PointwiseKernel(runtime, "philox_bits", _words_of_a_block()), PerLayout())
-    )
-    numbers = kernel.packed((seed & _LOW, seed >> 32, offset))
+    kernel, launches = runtime.once(words, lambda: (PointwiseKernel(runtime, "philox_bits", words()), PerLayout()))
     padded = out if count % 4 == 0 else runtime.empty(int64, (4 * blocks,), (1,))
-    begin = runtime.layout(padded).offset
-    launch = launches.get((blocks, begin))
+    offset = runtime.layout(padded).offset
+    whole = None if begin is None else runtime.layout(begin)
+    key = blocks, offset, whole
+    launch = launches.get(key)
     if launch is None:
-        words = [Layout((blocks,), (4,), begin + word) for word in range(4)]
-        launch = launches.keep((blocks, begin), kernel.launch((blocks,), words, [Layout((blocks,), (1,), 0)]))
-    launch((padded,) * 4, numbers)
+        results = [Layout((blocks,), (4,), offset + word) for word in range(4)]
+        read = [] if whole is None else [Layout((), (), whole.offset + place * whole.strides[0]) for place in range(3)]
+        places = Layout((blocks,), (1,), 0)
+        launch = launches.keep(key, kernel.launch((blocks,), results, [*read, places]))
+    launch((*(padded,) * 4, *(begin,) * (0 if begin is None else 3)), kernel.packed(numbers))
     if padded is not out:
         flat = backend.as_strided(backend.root(padded), int64, (count,), (1,), 0)
         backend.copy(backend.as_strided(backend.root(out), int64, (count,), (1,), 0), flat)
@@ -89,12 +105,26 @@ def _philox_words(runtime: Runtime, shape: Shape, seed: int, offset: int) -> Any
 
 
 def creating_ops(runtime_of: RuntimeOf) -> dict[str, Kernel]:
-    """The kernels of `arange` and `philox_bits`."""
+    """The kernels of `arange`, `philox_bits` and `philox_bits_from`."""
 
     def arange(start: Any, step: Any, count: int, dtype: DType, device: Device) -> Any:
         return _sequence(runtime_of(device), start, step, count, dtype)
 
     def philox_bits(shape: Shape, seed: int, offset: int, device: Device) -> Any:
-        return _philox_words(runtime_of(device), shape, seed, offset)
+        return _philox_words(runtime_of(device), shape, _given, (seed & _LOW, seed >> 32, offset))
 
-    return {"arange": Kernel(arange), "philox_bits": Kernel(philox_bits)}
+    def from_begin(types: Signature) -> Any:
+        runtime = runtime_of(types[0].device)
+
+        def bits(begin: Any, ahead: int, count: int) -> Any:
+            if len(runtime.layout(begin).shape) > 1:
+                return NotImplemented
+            return _philox_words(runtime, (count,), _read, (ahead,), begin)
+
+        return bits
+
+    return {
+        "arange": Kernel(arange),
+        "philox_bits": Kernel(philox_bits),
+        "philox_bits_from": Kernel(from_begin, specialize=from_begin, partial=True),
+    }

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ...backend import registry
 from ...dispatch.op import composite, function, primitive
 from ...dispatch.promotion import Typing, first, keyed_dtype
-from ...dispatch.structure import creation, random, row_major
+from ...dispatch.structure import Last, Rowwise, creation, random, row_major
 from ...dispatch.views import layout_of
 from ...dtypes import (
     BOOL,
@@ -34,6 +34,7 @@ from ...layout import Shape, check_sizes, contiguous_strides, int_of, normalize_
 from ...memory_formats import MemoryFormat, check_format, copy_strides, preserve_format
 from ...random.generator import Generator, generator_or_default
 from ...random.philox import ONE_WORD_RANGE
+from ...state import state
 from ...tensor import Tensor, check_room, check_tensor
 from ..memory.copying import _copy_strided
 from ..reductions.any_all import anywhere
@@ -55,6 +56,10 @@ def _int64(types: Signature, params: Mapping[str, Any]) -> Typing:
     return Typing((), (int64,))
 
 
+def _int64_of_one(types: Signature, params: Mapping[str, Any]) -> Typing:
+    return Typing((int64,), (int64,))
+
+
 def _bool(types: Signature, params: Mapping[str, Any]) -> Typing:
     return Typing((), (bool_,))
 
@@ -67,7 +72,31 @@ def _philox_bits(shape: Shape, seed: int, offset: int, device: Device) -> Tensor
     """The words of a draw from (seed, offset) as int64 numbers in [0, 2**32)."""
 
 
+def _from_begin(begin: Shape, ahead: int, count: int) -> Shape:
+    return (*begin[:-1], count)
+
+
+@composite(dtype=_int64_of_one, structure=Rowwise(Last(1)), shape=_from_begin, strides=row_major, method=False)
+def _philox_bits_from(begin: Tensor, ahead: int, count: int) -> Tensor:
+    """The words of draws (..., count) that begin *ahead* blocks behind what the rows of *begin* (..., 3) say: the
+    halves of a seed, lower first, and an offset, as int64. What captured work draws, so that each replay may begin
+    elsewhere.
+    """
+    from ..shaping.joining import stack
+
+    lead = tuple(begin.shape[:-1])
+    known = registry.get(begin.device.type).holds_data
+    rows = begin.reshape(-1, 3).tolist() if known else [(0, 0, 0)] * math.prod(lead)
+    words = [
+        _philox_bits((count,), low + (high << 32), (offset + ahead) % 2**64, begin.device) for low, high, offset in rows
+    ]
+    return stack(words).reshape(*lead, count) if words else _philox_bits((*lead, count), 0, 0, begin.device)
+
+
 def _words(count: int, generator: Generator, device: Device) -> Tensor:
+    captured = state.capturing
+    if captured is not None and device == captured.device:
+        return _philox_bits_from(*captured.reserve(generator, count), count)
     # Without data nothing is drawn: what comes after draws the same numbers as if this had not been.
     drawn = generator.take(count) if registry.get(device.type).holds_data else (0, 0)
     return _philox_bits((count,), *drawn, device)

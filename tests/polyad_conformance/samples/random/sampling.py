@@ -107,6 +107,14 @@ def drawn(op, name, *params, reference, dtypes=REAL_FLOATS, result=same, steps=0
     )
 
 
+def words_from(begin, ahead, count):
+    drawn = [
+        philox.words(count, int(low) + (int(high) << 32), (int(offset) + ahead) % 2**64)
+        for low, high, offset in begin.reshape(-1, 3)
+    ]
+    return np.array(drawn, np.int64).reshape(*begin.shape[:-1], count)
+
+
 SHAPE = (7, 5)
 
 SAMPLES = [
@@ -127,6 +135,25 @@ SAMPLES = [
             ("block number wraps", ((21,), 5, 2**64 - 2)),
             ("nothing", ((0, 3), 1, 1)),
             ("many", ((70001,), 9, 0)),
+        )
+    ),
+    *(
+        Sample(
+            op="_philox_bits_from",
+            name=name,
+            inputs=lambda make, given=given: (np.array(given[0], np.int64), *given[1:]),
+            reference=words_from,
+            dtypes=(int64,),
+            expand=False,
+        )
+        for name, given in (
+            ("zeros", ((0, 0, 0), 0, 8)),
+            ("large seed", ((2**32 - 1, 2**32 - 1, 1), 3, 15)),
+            ("block number past one word", ((5, 0, 2**32 - 5), 2, 33)),
+            ("block number wraps", ((5, 0, -4), 2, 21)),
+            ("several draws", (((1, 2, 3), (4, 0, 2**32 - 5)), 5, 6)),
+            ("nothing", ((1, 0, 1), 1, 0)),
+            ("no draws", (np.zeros((0, 3)), 1, 4)),
         )
     ),
     drawn("_uniform", "from 0 to 1", SHAPE, 0, 1, reference=uniform),

@@ -17,6 +17,8 @@ _ROLES = {
 def check(name, sizes, result, settings):
     """Raise if the sizes are not those of a convolution."""
     image, weight, out = [result if role is None else sizes[role] for role in _ROLES[name]]
+    if "bias" in sizes and sizes["bias"] != (1, out[1], *[1] * (len(out) - 2)):
+        raise RuntimeError(f"a bias of {sizes['bias']} for {out}")
     before, behind, stride, dilation = settings
     count = len(image) - 2
     if count not in (2, 3) or any(len(each) != count for each in settings) or len(weight) != len(out) != count + 2:
@@ -60,7 +62,7 @@ def compute(name, operands, shape, settings):
         else:
             w[(..., *tap)] = _outer(y, patch)
     if out is None:
-        return y.reshape(shape)
+        return y.reshape(shape) + operands.get("bias", 0)
     if image is None:
         return padded[(..., *inside)]
     return w.reshape(shape)

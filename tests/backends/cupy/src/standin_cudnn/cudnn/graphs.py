@@ -167,6 +167,16 @@ class pygraph:
         self._operation = name, operands, results, settings
         self._tensors += results
 
+    def bias(self, input, bias):
+        name, operands, results, settings = self._operation or ("", {}, [], ())
+        if name != "conv_fprop" or results != [input] or "bias" in operands or bias not in self._tensors:
+            raise RuntimeError("the stand-in adds a bias to the result of a convolution")
+        self._tensors.remove(input)
+        self._operation = None
+        result = tensor()
+        self._put(name, {**operands, "bias": bias}, [result], settings)
+        return result
+
     def _convolution(self, name, operands, pre_padding, post_padding, stride, dilation):
         settings = [_ints(each) for each in (pre_padding, post_padding, stride, dilation)]
         result = tensor()
@@ -255,7 +265,8 @@ class pygraph:
 
     def check_support(self):
         self._step(4)
-        if self._operation[0] in asked().unsupported:
+        name, operands, *_ = self._operation
+        if name in asked().unsupported or ("bias" in operands and "bias" in asked().unsupported):
             raise cudnnGraphNotSupportedError("no engine")
 
     def build_plans(self, policy=build_plan_policy.HEURISTICS_CHOICE):
@@ -299,7 +310,7 @@ class pygraph:
             at = workspace - memory.address
             queue.put(lambda: memory.contents.__setitem__(slice(at, at + size), GARBAGE))
         name, operands, results, settings = self._operation
-        wanted.done.append(name)
+        wanted.done += [name, "bias"] if "bias" in operands else [name]
         tf32 = self._io is data_type.FLOAT and numerical_note.TENSOR_CORE not in self._barred
         if tf32:
             wanted.done.append("tf32")
@@ -309,7 +320,9 @@ class pygraph:
         digits, wrong = (wanted.digits if tf32 else None), wanted.wrong
 
         def work():
-            factors = {key: rounded(each.astype(wide), digits) for key, each in given.items()}
+            factors = {
+                key: rounded(each.astype(wide), None if key == "bias" else digits) for key, each in given.items()
+            }
             if name in _ATTENTION:
                 found = attention.compute(factors, *settings)
             else:

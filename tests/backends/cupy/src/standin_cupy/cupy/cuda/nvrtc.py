@@ -9,7 +9,7 @@ from pathlib import Path
 
 from polyad_cuda_on_host import BuildError, build
 
-from ..simulation import SOURCES, wanted
+from .. import simulation
 
 _programs: dict[int, list] = {}
 _numbers = itertools.count(1)
@@ -22,16 +22,16 @@ class NVRTCError(RuntimeError):
 
 def built(source):
     """*source* as kernels of the host; None where sources are collected."""
-    if not SOURCES:
+    if not simulation.SOURCES:
         return build(source)
-    path = Path(SOURCES, f"{hashlib.sha256(source.encode()).hexdigest()[:24]}.cu")
+    path = Path(simulation.SOURCES, f"{hashlib.sha256(source.encode()).hexdigest()[:24]}.cu")
     if not path.exists():
         path.write_text(source)
     return None
 
 
 def getVersion():
-    wanted("libnvrtc.so.12")
+    simulation.wanted("libnvrtc.so.12")
     return (12, 9)
 
 
