@@ -30,7 +30,7 @@ class Kept:
 
     def __init__(self):
         found = {}
-        self.read, self.write = found.get, found.__setitem__
+        self.read, self.keep = found.get, found.__setitem__
 
 
 @pytest.fixture
