@@ -150,6 +150,26 @@ def test_products_are_right_with_the_vectors_of_any_processor(real) -> None:
                 np.testing.assert_allclose(out, a @ b, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="flags of x86-64")
+@pytest.mark.parametrize("real", ["float", "double"])
+def test_convolutions_stay_in_their_memory_with_the_vectors_of_any_processor(threads, real) -> None:
+    convolutions = importlib.import_module("polyad_native.convolutions")
+    engine = importlib.import_module("polyad_native.engine")
+    library = engine._bound("matrices", real, ("-march=x86-64",))
+    dtype = {"float": np.float32, "double": np.float64}[real]
+    random = np.random.default_rng(4)
+    threads(5)
+    for length in (7, 9, 11, 13, 18):
+        x, w = random.standard_normal((40, 5, length)).astype(dtype), random.standard_normal((6, 5, 4)).astype(dtype)
+        windows = np.lib.stride_tricks.sliding_window_view(np.pad(x, ((0, 0), (0, 0), (3, 3))), 4, 2)
+        wanted = np.einsum("ncpk,ock->nop", windows, w)
+        geometry = convolutions._geometry(x.shape, 6, (4,), wanted.shape[2:], (1,), (3,), (1,), 1)
+        for _ in range(20):
+            out = np.empty(wanted.shape, dtype)
+            library.convolve(out, x, w.reshape(6, -1), None, geometry)
+            np.testing.assert_allclose(out, wanted, rtol=1e-4, atol=1e-4)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("rows", [1, 3, 4, 5])
 def test_few_queries_attend_as_many_do(dtype, rows) -> None:
