@@ -215,7 +215,7 @@ static inline __attribute__((always_inline)) void NAME(dots)(
                 s[i][j] += *(NAME(vector) *)ends[0][i] * *(NAME(vector) *)ends[1][j];
     }
     _Pragma("GCC unroll 4") for (int i = 0; i < many; ++i) {
-        REAL lanes[4][NAME(LANES)], quarters[16], turned[16];
+        REAL lanes[4][NAME(LANES) < 4 ? 4 : NAME(LANES)] = {}, quarters[16], turned[16];
         _Pragma("GCC unroll 4") for (int j = 0; j < 4; ++j) {
             *(NAME(vector) *)lanes[j] = s[i][j];
             four sum = *(four *)lanes[j];

@@ -50,7 +50,7 @@ _TARGETS = (
     ("-mcpu=native",),
     (),
 )
-"""What tells compilers to write code for this processor, and for its widest vectors: the first that one takes is used."""
+"""What makes compilers write code for this processor, and for its widest vectors: the first that is taken is used."""
 
 
 @cache

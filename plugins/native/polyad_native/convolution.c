@@ -94,9 +94,9 @@ __attribute__((noinline)) static void NAME(patches)(
         }
         return;
     }
-    /* Rows of the image, each in copies of a fixed size: what a copy writes too much, the next one writes over, or the
-       next row of the panel. The last row has nothing after it and is copied one by one. */
-    long pieces = 0, piece = g->out_width <= 8 ? 8 : 16, at_piece[C];
+    /* Rows of the image, each in copies of a fixed size, not larger than a row of the panel: what a copy writes too much,
+       the next one writes over, or the next row of the panel. The last row has nothing after it and is copied one by one. */
+    long pieces = 0, piece = least(C, g->out_width <= 8 ? 8 : 16), at_piece[C];
     for (long j = 0; j < C; ++pieces) {
         long length = 1;
         while (length < piece && j + length < C && places[j + length] == places[j] + length) ++length;
@@ -106,7 +106,9 @@ __attribute__((noinline)) static void NAME(patches)(
     }
     for (long k = begin; k < end - 1; ++k, to += C) {
         const REAL *from = frame + c->taps[k];
-        if (piece == 8)
+        if (piece == 4)
+            for (long n = 0; n < pieces; ++n) memcpy(to + at_piece[n], from + places[at_piece[n]], sizeof(REAL) * 4);
+        else if (piece == 8)
             for (long n = 0; n < pieces; ++n) memcpy(to + at_piece[n], from + places[at_piece[n]], sizeof(REAL) * 8);
         else
             for (long n = 0; n < pieces; ++n) memcpy(to + at_piece[n], from + places[at_piece[n]], sizeof(REAL) * 16);

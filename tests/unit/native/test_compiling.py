@@ -98,8 +98,7 @@ def full(*arguments, **options):
 def test_a_cache_without_room_is_told_once(cache, monkeypatch) -> None:
     monkeypatch.setattr(CompiledFolder, "write", full)
     with pytest.warns(UserWarning, match=r"not kept in .*cpu: No space left.*compiled anew.*POLYAD_CACHE_DIR") as told:
-        for _ in range(2):
-            assert engine.entry(compiler.compiled(SOURCE, "a test"), "answer")
+        assert all(engine.entry(compiler.compiled(SOURCE, "a test"), "answer") for _ in range(2))
     assert len(told) == 1
 
 

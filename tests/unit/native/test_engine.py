@@ -3,6 +3,7 @@
 import importlib
 import math
 import os
+import platform
 import signal
 import subprocess
 import sys
@@ -59,7 +60,10 @@ WORK = {
     "layer norm": (lambda x, w: functional.layer_norm(x, (400,), w), (500, 400), (400,)),
     "gelu": (functional.gelu, (500, 400)),
     "sums": (lambda x: x.sum(0) * x.sum(), (1000, 300)),
-    "sums in the middle": (lambda x: polyad.cat([x.sum(1), x.amax((0, 2))[None].expand(9, 150), x.var(1)], 1), (9, 150, 70)),
+    "sums in the middle": (
+        lambda x: polyad.cat([x.sum(1), x.amax((0, 2))[None].expand(9, 150), x.var(1)], 1),
+        (9, 150, 70),
+    ),
     "masked attention": (
         lambda q, k, v: functional.scaled_dot_product_attention(q, k, v, seeded(3, 70, 90), dropout_p=0.2),
         (2, 3, 70, 24), (2, 3, 90, 24), (2, 3, 90, 40),
@@ -119,6 +123,51 @@ def test_products_are_right_for_any_layout(dtype) -> None:
         wide = np.longdouble
         bound = (np.abs(a).astype(wide) @ np.abs(b).astype(wide)) * np.finfo(dtype).eps * (inner + 1)
         assert (np.abs(found - a.astype(wide) @ b.astype(wide)) <= bound).all()
+
+
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="flags of x86-64")
+@pytest.mark.parametrize("real", ["float", "double"])
+def test_products_are_right_with_the_vectors_of_any_processor(real) -> None:
+    """Of 16 bytes, as the oldest of x86-64 and those of ARM have them: two numbers of float64."""
+    engine = importlib.import_module("polyad_native.engine")
+    library = engine._bound("matrices", real, ("-march=x86-64",))
+    dtype = {"float": np.float32, "double": np.float64}[real]
+    random = np.random.default_rng(4)
+    for rows, inner, columns in [
+        (1, 40, 1),
+        (3, 7, 5),
+        (4, 9, 4),
+        (5, 64, 30),
+        (2, 100, 17),
+        (40, 33, 50),
+        (90, 400, 70),
+    ]:
+        a, b = random.standard_normal((rows, inner)), random.standard_normal((inner, columns))
+        for left in (a.astype(dtype), np.asfortranarray(a.astype(dtype))):
+            for right in (b.astype(dtype), np.asfortranarray(b.astype(dtype))):
+                out = np.empty((rows, columns), dtype)
+                assert library.product(out, left, right, None)
+                np.testing.assert_allclose(out, a @ b, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="flags of x86-64")
+@pytest.mark.parametrize("real", ["float", "double"])
+def test_convolutions_stay_in_their_memory_with_the_vectors_of_any_processor(threads, real) -> None:
+    convolutions = importlib.import_module("polyad_native.convolutions")
+    engine = importlib.import_module("polyad_native.engine")
+    library = engine._bound("matrices", real, ("-march=x86-64",))
+    dtype = {"float": np.float32, "double": np.float64}[real]
+    random = np.random.default_rng(4)
+    threads(5)
+    for length in (7, 9, 11, 13, 18):
+        x, w = random.standard_normal((40, 5, length)).astype(dtype), random.standard_normal((6, 5, 4)).astype(dtype)
+        windows = np.lib.stride_tricks.sliding_window_view(np.pad(x, ((0, 0), (0, 0), (3, 3))), 4, 2)
+        wanted = np.einsum("ncpk,ock->nop", windows, w)
+        geometry = convolutions._geometry(x.shape, 6, (4,), wanted.shape[2:], (1,), (3,), (1,), 1)
+        for _ in range(20):
+            out = np.empty(wanted.shape, dtype)
+            library.convolve(out, x, w.reshape(6, -1), None, geometry)
+            np.testing.assert_allclose(out, wanted, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
