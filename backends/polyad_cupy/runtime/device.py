@@ -242,16 +242,24 @@ class Device:
             runtime.memcpyAsync(host.ctypes.data, address + begin, host.nbytes, _TO_HOST, self.stream.ptr)
             self._settled()
 
-    def write(self, address: int, host: Any, begin: int = 0) -> None:
-        """Copy the dense uint8 array *host* to byte *begin* of *address*; *host* may be changed afterwards."""
+    def write(self, address: int, host: Any, begin: int = 0, later: bool = False) -> None:
+        """Copy the dense uint8 array *host* to byte *begin* of *address*.
+
+        *host* may be changed afterwards; with *later* only once this thread's stream has come to here. The driver sets
+        what lies in ordinary memory aside while it is called, and reads page-locked memory in the stream's order: that
+        is waited for, whoever locked it.
+        """
         if self.thread.recording:
             raise DeviceError(
                 f"writing to the device: {self} {_CAPTURING}, which keeps no memory of the host",
                 fix="create the tensor before the capture, run the work once before it, and copy new values into the "
                 "tensor between replays",
             )
+        source, stream = host.ctypes.data, self.stream
         with self.driver("writing to the device"):
-            runtime.memcpyAsync(address + begin, host.ctypes.data, host.nbytes, _FROM_HOST, self.stream.ptr)
+            runtime.memcpyAsync(address + begin, source, host.nbytes, _FROM_HOST, stream.ptr)
+            if not later and runtime.pointerGetAttributes(source).type:
+                stream.synchronize()
 
     def copy(self, target: int, source: int, *, src_offset: int, dst_offset: int, byte_count: int) -> None:
         """Copy bytes on the device."""

@@ -3,6 +3,7 @@
 import gc
 import threading
 
+import cupy
 import pytest
 
 import polyad
@@ -79,6 +80,36 @@ def test_copies_from_and_to_pinned_memory_are_put_off():
     assert bool((back == polyad.arange(float(N)) + 1).all())
 
 
+@pytest.mark.parametrize(
+    "copied",
+    [
+        lambda host: host.to("cuda"),
+        lambda host: host.cuda(),
+        lambda host: polyad.empty(N, device="cuda").copy_(host),
+        lambda host: polyad.tensor(host, device="cuda"),
+        lambda host: polyad.as_tensor(host.numpy(), device="cuda"),
+        lambda host: polyad.zeros(N, device="cuda").index_put((polyad.arange(N, device="cuda"),), host.to("cuda")),
+    ],
+)
+def test_pinned_memory_may_be_changed_after_a_copy_that_waits(copied):
+    host = polyad.arange(float(N)).pin_memory()
+    x = copied(host)
+    host.fill_(-1)
+    assert bool((x.cpu() == polyad.arange(float(N))).all())
+
+
+def test_only_copies_of_pinned_memory_are_waited_for(monkeypatch):
+    ordinary, pinned = polyad.arange(float(N)), polyad.arange(float(N)).pin_memory()
+    waited = []
+    monkeypatch.setattr(
+        cupy.cuda.Stream, "synchronize", lambda self, wait=cupy.cuda.Stream.synchronize: waited.append(1) or wait(self)
+    )
+    kept = [ordinary.to("cuda"), pinned.to("cuda", non_blocking=True)]
+    assert not waited
+    kept.append(pinned.to("cuda"))
+    assert waited
+
+
 def test_pinned_memory_lives_until_its_copy_is_done():
     x = polyad.full((N,), 2.0).pin_memory().to("cuda", non_blocking=True)
     gc.collect()
@@ -87,8 +118,6 @@ def test_pinned_memory_lives_until_its_copy_is_done():
 
 
 def test_shared_memory_is_ordered_by_the_stream_that_is_named():
-    import cupy
-
     side = polyad.cuda.Stream()
     with polyad.cuda.stream(side):
         x = polyad.full((N,), 7.0, device="cuda")
