@@ -67,6 +67,9 @@ _LOST = (
 )  # fmt: skip
 """Parts of the names of errors after which a context is of no use."""
 
+_NO_ROOM = ("OUT_OF_MEMORY", "MemoryAllocation", "ALLOC_FAILED")
+"""Parts of the names of errors for want of memory: of the driver, of its runtime, of libraries."""
+
 _INSTEAD_OF_FORK = "start worker processes with the start method spawn or forkserver"
 _REMEMBERED = 16
 _DRIVERS = (_driver.CUDADriverError, runtime.CUDARuntimeError)
@@ -197,7 +200,10 @@ class Device:
         if self.trouble:
             self.check_usable()
         if self.many or not self.thread.entered:
-            runtime.setDevice(self.index)
+            try:
+                runtime.setDevice(self.index)
+            except _DRIVERS as error:
+                raise self.explained(error, "choosing the device") from error
             self.thread.entered = True
 
     # ---------------------------------------------------------------------------------------------------- launching
@@ -350,9 +356,9 @@ class Device:
         """Calls of the driver on this device, whose errors are polyad's."""
         if self.trouble:
             self.check_usable()
-        if self.many:
-            runtime.setDevice(self.index)
         try:
+            if self.many:
+                runtime.setDevice(self.index)
             yield
         except _DRIVERS as error:
             raise self.explained(error, what) from error
@@ -373,6 +379,12 @@ class Device:
                 notes={"driver": said, "launched last": launched},
                 fix="save what lies on the host; to see which op it was, start the program again with the variable "
                 "CUDA_LAUNCH_BLOCKING=1",
+            )
+        if any(part in said for part in _NO_ROOM):
+            return self.pool.full(
+                None,
+                f"{what}: {said}",
+                "free tensors, then call polyad.cuda.empty_cache(): the driver and its libraries allocate beside polyad",
             )
         return KernelFailure(
             f"{what}: {self} failed",

@@ -69,7 +69,9 @@ def getDeviceProperties(number):
 
 @failing
 def memGetInfo():
-    used = simulation.devices[simulation.current()].used
+    device = simulation.devices[simulation.current()]
+    device.check()
+    used = device.used
     return simulation.MEMORY - used, simulation.MEMORY
 
 
