@@ -16,7 +16,7 @@ from ...backend.interface import Signature
 from ...dispatch.forward import linear_in
 from ...dispatch.op import composite, function, gradient, method
 from ...dispatch.promotion import Typing, first
-from ...dispatch.structure import Indexing, as_first, indexing
+from ...dispatch.structure import Indexing, as_first, indexing, pointwise, row_major
 from ...dtypes import INTEGER, bool_, int64, uint8
 from ...errors import ArgumentTypeError, DTypeError, IndexOutOfRange, ShapeError
 from ...layout import Shape, broadcast_shapes
@@ -76,8 +76,10 @@ def _linear(input: Tensor, indices: Sequence[Tensor | None]) -> tuple[list[int],
                 parts.append(part)
                 dim += 1
         else:
-            parts.append(_wrapped(index, input._array.shape[dim], number, dim))
             dims.append(dim)
+            # Whatever the other indices are: with this and the dimensions behind it the position is below 0.
+            outside = -_product([input._array.shape[at] for at in dims])
+            parts.append(_counted_index(index.to(int64), input._array.shape[dim], outside, number, dim))
             dim += 1
     shape = broadcast_shapes(*[part._array.shape for part in parts])
     linear = None
@@ -87,15 +89,19 @@ def _linear(input: Tensor, indices: Sequence[Tensor | None]) -> tuple[list[int],
     return dims, _reshape(_expand(linear, shape), (_product(shape),)), shape
 
 
-def _wrapped(index: Tensor, size: int, number: int, dim: int) -> Tensor:
-    """Negative indices counted from the front, all of them checked; waits for the index's values."""
+@composite(dtype=first, structure=pointwise, strides=row_major, method=False)
+def _counted_index(index: Tensor, size: int, outside: int, number: int, dim: int) -> Tensor:
+    """Indices (int64) of dimension *dim*, of *size* elements: negative ones counted from the front, all of them checked.
+
+    This waits for their values. A kernel notes what is wrong instead and gives *outside* there, by which no position
+    comes out that is in the tensor. *number* is the index tensor's, for the error.
+    """
     from ...backend.bounds import out_of_range
     from ..pointwise.where import _where
 
-    index = index.to(int64)
-    outside = (index < -size) | (index >= size)
-    if anywhere(outside):
-        place = _nonzero(outside)[0].tolist()
+    wrong = (index < -size) | (index >= size)
+    if anywhere(wrong):
+        place = _nonzero(wrong)[0].tolist()
         raise out_of_range("index", f"indices[{number}]", place, index[tuple(place)].item(), size, wraps=True, dim=dim)
     return _where(index < 0, index + size, index)
 
