@@ -384,7 +384,7 @@ class Device:
             return self.pool.full(
                 None,
                 f"{what}: {said}",
-                "free tensors, then call polyad.cuda.empty_cache(): the driver and its libraries allocate beside polyad",
+                "free tensors, then call polyad.cuda.empty_cache(): driver and libraries allocate beside polyad",
             )
         return KernelFailure(
             f"{what}: {self} failed",

@@ -133,3 +133,22 @@ def test_operands_on_two_devices_are_refused():
         polyad.ones(2, device="cuda:0") + polyad.ones(2, device="cuda:1")
     moved = polyad.ones(2, device="cuda:1").to("cuda:0")
     assert (moved + 1).tolist() == [2, 2]
+
+
+def test_a_number_is_a_device_of_the_accelerator():
+    first, second = (polyad.device("cuda", index) for index in range(2))
+    assert polyad.device(1) == second
+    assert (
+        polyad.ones(2, device=1).device == polyad.ones(2).to(1).device == polyad.ones(2).to(device=1).device == second
+    )
+    assert polyad.nn.Linear(2, 2).to(1).weight.device == second
+    assert polyad.ones(2).to(0, polyad.float64).device == polyad.tensor([1], device=0).device == first
+    for wrong in (7, -1):
+        with pytest.raises(RuntimeError):
+            polyad.ones(2).to(wrong)
+        with pytest.raises(RuntimeError):
+            polyad.device(wrong)
+    with pytest.raises(TypeError):
+        polyad.device(True)
+    with pytest.raises(TypeError):
+        polyad.device(0, 1)

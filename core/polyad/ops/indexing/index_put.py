@@ -91,7 +91,7 @@ def _linear(input: Tensor, indices: Sequence[Tensor | None]) -> tuple[list[int],
 
 @composite(dtype=first, structure=pointwise, strides=row_major, method=False)
 def _counted_index(index: Tensor, size: int, outside: int, number: int, dim: int) -> Tensor:
-    """Indices (int64) of dimension *dim*, of *size* elements: negative ones counted from the front, all of them checked.
+    """Indices (int64) of dimension *dim*, which has *size* elements: negative ones counted from the front, all checked.
 
     This waits for their values. A kernel notes what is wrong instead and gives *outside* there, by which no position
     comes out that is in the tensor. *number* is the index tensor's, for the error.
