@@ -50,6 +50,8 @@ CALLS = {
     "x[i] = 1": lambda: put(chosen(0, -1)),
     "x[i, j] = 1": lambda: put(chosen(0, 1), chosen(2, -2)),
     "x[i, j] += 1": lambda: put(chosen(0, 1), chosen(2, -2), adds=True),
+    "x[mask] = 1": lambda: put(matrix() > 0.5),
+    "x[:, mask] = 1": lambda: put(slice(None), chosen(1, 0, 0, 1) > 0),
     "take": lambda: matrix().take(chosen(-1, 5)).sum().backward(),
     "put_": lambda: matrix().detach().put_(chosen(-1, 5), polyad.ones(2, device="cuda")),
     "gather": lambda: matrix().gather(1, chosen(1, 2, 0)[:, None]).sum().backward(),

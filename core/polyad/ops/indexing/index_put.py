@@ -121,6 +121,8 @@ def _index_put(input: Tensor, indices: Sequence[Tensor | None], values: Tensor |
     """*input* with *values*, broadcast, written (or added) at ``input[indices]``; see index."""
     if not has_data(*[index for index in indices if index is not None and index._type.dtype is bool_]):
         return _copy(input)  # which elements a mask names is unknown; what they lie in is not
+    if not accumulate and (not isinstance(values, Tensor) or values.numel() == 1) and _is_one_mask(indices):
+        return _filled(input, indices, values)
     dims, linear, shape = _linear(input, indices)
     rest = [dim for dim in range(input.ndim) if dim not in dims]
     order = (*dims, *rest)
@@ -136,6 +138,21 @@ def _index_put(input: Tensor, indices: Sequence[Tensor | None], values: Tensor |
         flat = _scatter(flat, _expand(linear.unsqueeze(1), rows._array.shape), rows, 0)
     back = tuple([order.index(dim) for dim in range(input.ndim)])
     return _permute(_reshape(flat, moved._array.shape), back)
+
+
+def _is_one_mask(indices: Sequence[Tensor | None]) -> bool:
+    given = [index for index in indices if index is not None]
+    return len(given) == 1 and given[0]._type.dtype is bool_
+
+
+def _filled(input: Tensor, indices: Sequence[Tensor | None], value: Tensor | Number) -> Tensor:
+    """*input* with one value where the only index, a mask, holds: how often it does need not be known."""
+    from .masking import _masked_fill
+
+    ((dim, mask),) = [(dim, index) for dim, index in enumerate(indices) if index is not None]
+    behind = input.ndim - dim - mask.ndim
+    mask = _reshape(mask, (*mask._array.shape, *(1,) * behind))
+    return _masked_fill(input, mask, _reshape(value, ()) if isinstance(value, Tensor) else value)
 
 
 def _rows_of(values: Tensor, dims: list[int], shape: Shape, sizes: Shape) -> Tensor:
@@ -267,8 +284,7 @@ def place_ndim(input: Tensor, indices: Sequence[Tensor | None]) -> int:
 
 def _fills_a_mask(indices: Sequence[Tensor | None], values: Tensor) -> bool:
     """Whether a value goes to where a single mask holds, which PyTorch carries out as masked_fill, with any dtype."""
-    given = [index for index in indices if index is not None]
-    return len(given) == 1 and given[0]._type.dtype is bool_ and values.numel() == 1
+    return _is_one_mask(indices) and values.numel() == 1
 
 
 def write_at(name: str, target: Tensor, indices: list[Tensor | None], values: Any, accumulate: bool) -> Tensor:
