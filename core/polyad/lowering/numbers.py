@@ -74,32 +74,44 @@ class DeferredNumber:
         read = self.read
         return DeferredNumber(function(self.value), lambda args: function(read(args)), self._guards)
 
-    def _fixed(self) -> Number:
+    def fixed(self) -> Number:
         """The number itself; the lowered form serves no other."""
         fixed: Number = self._guards.note(self.read, self.value)
         return fixed
 
     def __float__(self) -> float:
-        return float(self._fixed())  # type: ignore[arg-type]
+        return float(self.fixed())  # type: ignore[arg-type]
 
     def __int__(self) -> int:
-        return int(self._fixed())  # type: ignore[arg-type]
+        return int(self.fixed())  # type: ignore[arg-type]
 
     def __complex__(self) -> complex:
-        return complex(self._fixed())
+        return complex(self.fixed())
 
     def __index__(self) -> int:
-        return operator.index(self._fixed())  # type: ignore[arg-type]
+        return operator.index(self.fixed())  # type: ignore[arg-type]
 
     def __hash__(self) -> int:
-        return hash(self._fixed())
+        return hash(self.fixed())
 
     def __round__(self, digits: int | None = None) -> Any:
-        return round(self._fixed(), digits)  # type: ignore[arg-type]
+        return round(self.fixed(), digits)  # type: ignore[arg-type]
 
     def __bool__(self) -> bool:
         read = self.read
         return bool(self._guards.note(lambda args: bool(read(args)), bool(self.value)))
+
+
+def fixed(value: Any) -> Any:
+    """*value* with the number itself for each deferred one, also in tuples and lists.
+
+    For what is kept for calls to come: a deferred number equals what it stands for, and would be found by others.
+    """
+    if type(value) is DeferredNumber:
+        return value.fixed()
+    if value.__class__ is tuple or value.__class__ is list:
+        return value.__class__([fixed(item) for item in value])
+    return value
 
 
 def _unary(function: Callable[[Any], Any]) -> Any:

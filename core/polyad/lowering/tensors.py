@@ -44,7 +44,7 @@ from ..layout import (
 )
 from ..state import state
 from ..tensor import Tensor
-from .numbers import DeferredNumber, Guards, Read as ReadNumber
+from .numbers import DeferredNumber, Guards, Read as ReadNumber, fixed
 from .steps import Read, Step, Steps
 
 if TYPE_CHECKING:
@@ -169,6 +169,12 @@ class Lowering(Level):
         if not bool((tensor == first).all()):
             raise NotLowered("a tensor of constants that differ")
         return self.tensor(Literal(first.item(), tensor.dtype), tuple(tensor.shape))
+
+    def untouched(self, op: Op | Effect, args: tuple[Any, ...]) -> Any:
+        return super().untouched(op, fixed(args))
+
+    def _view(self, op: Op, input: Any, params: tuple[Any, ...]) -> Tensor:
+        return super()._view(op, input, fixed(params))
 
     def compute(self, op: Op, values: tuple[Any, ...], plan: Plan) -> Any:
         if op.name in REDUCERS or op.name in _OF_ALL or op.name == "mean":

@@ -1,5 +1,6 @@
 """An op's body as expressions: what they compute is what the body computes, and what cannot be lowered says why."""
 
+import contextlib
 import math
 from functools import cache
 
@@ -337,6 +338,19 @@ def test_the_line_that_stopped_it_is_named() -> None:
     types = (tensor_type(polyad.int32, CPU, False),) * 2
     with pytest.raises(NotLowered, match=r"refuses some elements of int32 \(ops/pointwise/divisors.py:\d+: .*fmod"):
         lower(OPS["gcd"], types, [None, None])
+
+
+def test_a_number_of_one_call_is_not_kept_for_others() -> None:
+    from polyad.ops.indexing.slicing import _slice
+
+    kept = OPS["slice"].layouts
+    kept.clear()
+    body = declared(lambda x, a, b: _slice(x, 0, a, 3 - a, 1) * polyad.zeros(3 - a, 1))
+    with contextlib.suppress(NotLowered):
+        lower(body, (F32,), [None, 1, 2], [Layout((3, 4), (4, 1), 0)])
+    assert kept
+    assert {type(number) for layout in kept.values() for part in layout[:2] for number in part} == {int}
+    assert {type(size) for size in broadcast_shapes((2, 4), (2, 1))} == {int}
 
 
 def test_a_backend_without_generated_code_runs_bodies() -> None:
