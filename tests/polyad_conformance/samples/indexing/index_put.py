@@ -42,11 +42,6 @@ INDEX = {
     "elements": rows_and_columns,
     "outer": lambda make: (make((3, 4)), [make.index((2, 1), 3), make.index((3,), 4)]),
     "apart": lambda make: (make((3, 2, 4)), [make.index((3,), 3), None, make.index((3,), 4, True)]),
-    "mask of the middle, one value": lambda make: (
-        make((2, 3, 4)),
-        [None, np.array([True, False, True])],
-        make((1, 1)),
-    ),
     "last two": lambda make: (make((2, 3, 4)), [None, make.index((3,), 3), make.index((3,), 4)]),
     "middle, grid": lambda make: (make((2, 3, 4)), [None, make.index((2, 2), 3)]),
     "mask": lambda make: (make((3, 4)), [make.mask((3, 4))]),
@@ -70,6 +65,11 @@ PUT = {
     "mask of columns": lambda make: (make((3, 4)), [None, np.array([True, False, True, False])], make((2,))),
     "last two": lambda make: (make((2, 3, 4)), [None, permuted(make, 3, 3), make.index((3,), 4)], make((2, 3))),
     "a number": lambda make: (make((3, 4)), [permuted(make, 2, 3)], 1),
+    "mask of the middle, one value": lambda make: (
+        make((2, 3, 4)),
+        [None, np.array([True, False, True])],
+        make((1, 1)),
+    ),
     "nowhere": lambda make: (make((3, 4)), [make.index((0,), 3)], make((4,))),
 }
 
