@@ -158,6 +158,14 @@ def test_a_device_that_is_not_there_is_named(name):
         polyad.zeros(1, device=name)
 
 
+@pytest.mark.parametrize(
+    "ask", ["set_device", "synchronize", "get_device_name", "memory_allocated", "Stream", "device"]
+)
+def test_a_device_of_another_type_is_refused_as_pytorch_does(ask):
+    with pytest.raises(ValueError, match="cpu is no cuda device"):
+        getattr(polyad.cuda, ask)("cpu")
+
+
 def _elsewhere(program, **environment):
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, env={**os.environ, **environment}, timeout=120
