@@ -123,15 +123,11 @@ def steps(t, small):
         nn.Linear(width, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU(), nn.Linear(width, 10)
     )
     yield "perceptron", training(t, perceptron, t.randn(batch, width, device="cuda"), 10)
-    yield (
-        "residual network",
-        training(
-            t,
-            residual(nn, 4 if small else 64),
-            t.randn(4 if small else 128, 3, 8 if small else 64, 8 if small else 64, device="cuda"),
-            10,
-        ),
-    )
+    side, batch = (32, 2) if small else (224, 128)
+    for dtype in (t.float32, t.bfloat16):
+        name = f"residual network of 18 layers, {'float32' if dtype is t.float32 else 'bfloat16'}"
+        pictures = t.randn(batch, 3, side, side, device="cuda")
+        yield name, training(t, residual(nn, 4 if small else 64), pictures, 10, dtype)
     features, heads, layers, length = (16, 2, 1, 4) if small else (768, 12, 8, 512)
     layer = nn.TransformerEncoderLayer(features, heads, 4 * features, 0.0, "gelu", batch_first=True, norm_first=True)
     body = nn.Sequential(nn.TransformerEncoder(layer, layers, enable_nested_tensor=False), nn.Linear(features, 64))
@@ -139,7 +135,7 @@ def steps(t, small):
 
 
 def residual(nn, channels):
-    """Eighteen layers of convolutions with batch norm, in four stages."""
+    """ResNet-18: convolutions with batch norm, in four stages."""
 
     class Block(nn.Module):
         def __init__(self, given, made, stride):
@@ -153,7 +149,8 @@ def residual(nn, channels):
         def forward(self, x):
             return nn.functional.relu(self.body(x) + self.short(x))
 
-    layers, given = [nn.Conv2d(3, channels, 3, 1, 1, bias=False), nn.BatchNorm2d(channels), nn.ReLU()], channels
+    layers, given = [nn.Conv2d(3, channels, 7, 2, 3, bias=False), nn.BatchNorm2d(channels), nn.ReLU()], channels
+    layers.append(nn.MaxPool2d(3, 2, 1))
     for stage in range(4):
         made = channels << stage
         layers += [Block(given, made, 1 if given == made else 2), Block(made, made, 1)]
@@ -161,8 +158,8 @@ def residual(nn, channels):
     return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(given, 10))
 
 
-def training(t, model, inputs, classes):
-    """A step of *model* on *inputs*, as a call."""
+def training(t, model, inputs, classes, dtype=None):
+    """A step of *model* on *inputs*, as a call; computed in *dtype* where it is bfloat16, as autocast chooses."""
     model = model.to("cuda")
     optimizer = t.optim.AdamW(model.parameters(), 1e-4)
     labels = None
@@ -170,10 +167,11 @@ def training(t, model, inputs, classes):
     def step():
         nonlocal labels
         optimizer.zero_grad()
-        scores = model(inputs).reshape(-1, classes)
+        with t.autocast("cuda", t.bfloat16, enabled=dtype is t.bfloat16):
+            scores = model(inputs).reshape(-1, classes)
         if labels is None:
             labels = t.zeros(scores.shape[0], dtype=t.int64, device="cuda")
-        t.nn.functional.cross_entropy(scores, labels).backward()
+        t.nn.functional.cross_entropy(scores.float(), labels).backward()
         optimizer.step()
 
     return step

@@ -92,10 +92,13 @@ class CudaBackend(Backend):
         return new(self.device(device), shape, dtype)
 
     def from_host(self, data: Any, dtype: DType, device: Device) -> Array:
+        return self._sent(data, dtype, device, later=False)
+
+    def _sent(self, data: Any, dtype: DType, device: Device, later: bool) -> Array:
         array = new(self.device(device), data.shape, dtype)
         if data.size:
             dense = np.ascontiguousarray(data, numpy_dtype(dtype)).reshape(-1).view(np.uint8)
-            array.device.write(array.buffer, dense)
+            array.device.write(array.buffer, dense, later=later)
         return array
 
     def to_host(self, array: Array) -> Any:
@@ -120,7 +123,7 @@ class CudaBackend(Backend):
         return isinstance(data, PinnedMemoryPointer)
 
     def from_host_later(self, data: Any, dtype: DType, device: Device) -> Array:
-        array = self.from_host(data, dtype, device)
+        array = self._sent(data, dtype, device, later=True)
         self.device(device).hold(data)
         return array
 

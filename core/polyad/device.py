@@ -19,7 +19,8 @@ _SYNTAX = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?::([0-9]{1,9}))?")
 class Device:
     """Where tensors live: a device type and, for device types that count theirs, an index.
 
-    Raises DeviceError (a RuntimeError) when the text cannot be read as ``type`` or ``type:index``.
+    A number alone is that of a device of the current accelerator, see `polyad.accelerator`. Raises DeviceError (a
+    RuntimeError) when the text cannot be read as ``type`` or ``type:index``, or when there is no device of that number.
 
     >>> import polyad
     >>> polyad.device("opencl:1").type, polyad.device("opencl", 1).index
@@ -37,11 +38,16 @@ class Device:
     type: str
     index: int | None
 
-    def __init__(self, type: str | Device, index: int | None = None) -> None:
+    def __init__(self, type: str | Device | int, index: int | None = None) -> None:
         if isinstance(type, Device):
             given, index = type.type, type.index if index is None else index
         elif isinstance(type, str):
             given = type
+        elif type.__class__ is int and index is None:
+            from .backend import accelerators  # what "the accelerator" is, only the installed backends say
+
+            found = accelerators.numbered(type)
+            given, index = found.type, found.index
         else:
             raise ArgumentTypeError(
                 f"device: type is {safe_repr(type)}, not a string", fix='write device("cpu") or device("opencl", 0)'

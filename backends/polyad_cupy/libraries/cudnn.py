@@ -150,8 +150,10 @@ class Engine:
 
     def _run(self, plan: _Plan, places: Sequence[int]) -> None:
         device = self._device
-        # The pool gives memory out again in the order of the stream, so that it may go back before the work is done.
-        workspace = device.pool.take(plan.workspace).buffer if plan.workspace else 0
+        # The pool gives memory out again in the order of the stream, so that it may go back before the work is done,
+        # but not before it is enqueued: another thread's work in the stream would come in between.
+        block = device.pool.take(plan.workspace) if plan.workspace else None
+        workspace = block.buffer if block else 0
         numbered = dict(enumerate(places, 1))
         device.enter()
         try:

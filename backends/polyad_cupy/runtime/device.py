@@ -67,6 +67,9 @@ _LOST = (
 )  # fmt: skip
 """Parts of the names of errors after which a context is of no use."""
 
+_NO_ROOM = ("OUT_OF_MEMORY", "MemoryAllocation", "ALLOC_FAILED")
+"""Parts of the names of errors for want of memory: of the driver, of its runtime, of libraries."""
+
 _INSTEAD_OF_FORK = "start worker processes with the start method spawn or forkserver"
 _REMEMBERED = 16
 _DRIVERS = (_driver.CUDADriverError, runtime.CUDARuntimeError)
@@ -197,7 +200,10 @@ class Device:
         if self.trouble:
             self.check_usable()
         if self.many or not self.thread.entered:
-            runtime.setDevice(self.index)
+            try:
+                runtime.setDevice(self.index)
+            except _DRIVERS as error:
+                raise self.explained(error, "choosing the device") from error
             self.thread.entered = True
 
     # ---------------------------------------------------------------------------------------------------- launching
@@ -242,16 +248,24 @@ class Device:
             runtime.memcpyAsync(host.ctypes.data, address + begin, host.nbytes, _TO_HOST, self.stream.ptr)
             self._settled()
 
-    def write(self, address: int, host: Any, begin: int = 0) -> None:
-        """Copy the dense uint8 array *host* to byte *begin* of *address*; *host* may be changed afterwards."""
+    def write(self, address: int, host: Any, begin: int = 0, later: bool = False) -> None:
+        """Copy the dense uint8 array *host* to byte *begin* of *address*.
+
+        *host* may be changed afterwards; with *later* only once this thread's stream has come to here. The driver sets
+        what lies in ordinary memory aside while it is called, and reads page-locked memory in the stream's order: that
+        is waited for, whoever locked it.
+        """
         if self.thread.recording:
             raise DeviceError(
                 f"writing to the device: {self} {_CAPTURING}, which keeps no memory of the host",
                 fix="create the tensor before the capture, run the work once before it, and copy new values into the "
                 "tensor between replays",
             )
+        source, stream = host.ctypes.data, self.stream
         with self.driver("writing to the device"):
-            runtime.memcpyAsync(address + begin, host.ctypes.data, host.nbytes, _FROM_HOST, self.stream.ptr)
+            runtime.memcpyAsync(address + begin, source, host.nbytes, _FROM_HOST, stream.ptr)
+            if not later and runtime.pointerGetAttributes(source).type:
+                stream.synchronize()
 
     def copy(self, target: int, source: int, *, src_offset: int, dst_offset: int, byte_count: int) -> None:
         """Copy bytes on the device."""
@@ -342,9 +356,9 @@ class Device:
         """Calls of the driver on this device, whose errors are polyad's."""
         if self.trouble:
             self.check_usable()
-        if self.many:
-            runtime.setDevice(self.index)
         try:
+            if self.many:
+                runtime.setDevice(self.index)
             yield
         except _DRIVERS as error:
             raise self.explained(error, what) from error
@@ -365,6 +379,12 @@ class Device:
                 notes={"driver": said, "launched last": launched},
                 fix="save what lies on the host; to see which op it was, start the program again with the variable "
                 "CUDA_LAUNCH_BLOCKING=1",
+            )
+        if any(part in said for part in _NO_ROOM):
+            return self.pool.full(
+                None,
+                f"{what}: {said}",
+                "free tensors, then call polyad.cuda.empty_cache(): driver and libraries allocate beside polyad",
             )
         return KernelFailure(
             f"{what}: {self} failed",

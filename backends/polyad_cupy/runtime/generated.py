@@ -49,7 +49,8 @@ class CudaRuntime(Runtime):
         self._take = device.pool.take
 
     def compile(self, source: KernelSource, what: str) -> Compiled:
-        return Compiled(self.on.programs.function(source.text, source.name, what), source, what)
+        with self.on.driver(what):
+            return Compiled(self.on.programs.function(source.text, source.name, what), source, what)
 
     def launcher(self, kernel: Compiled, instances: int, geometry: bytes) -> Launch:
         local = kernel.group if kernel.group > 1 else self.description.local_size

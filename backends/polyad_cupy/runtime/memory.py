@@ -19,7 +19,7 @@ from cupy.cuda import MemoryPool, memory as _memory, runtime, using_allocator
 
 from polyad.backend import MemoryStats
 from polyad.backend.memory import out_of_memory
-from polyad.errors import DeviceError
+from polyad.errors import DeviceError, OutOfMemory
 
 if TYPE_CHECKING:
     from .device import Device
@@ -108,13 +108,15 @@ class Pool:
             if self.given:
                 self._settle(capturing=recording is not None)
             if size > self.largest:
-                raise self._full(nbytes, f"the device has {self.total:,} bytes", fix="split the tensor")
+                raise self.full(nbytes, f"the device has {self.total:,} bytes", fix="split the tensor")
             try:
                 with stream:
                     pointer = malloc(size)
             except OutOfMemoryError as error:
                 limited = self.limit < self.total
-                raise self._full(nbytes, f"the limit is {self.limit:,} bytes" if limited else str(error)) from error
+                raise self.full(nbytes, f"the limit is {self.limit:,} bytes" if limited else str(error)) from error
+            except runtime.CUDARuntimeError as error:
+                raise device.explained(error, f"allocating {nbytes:,} bytes") from error
             size = int(pointer.mem.size)
             self.allocated += size
             self.live += 1
@@ -133,8 +135,8 @@ class Pool:
 
     def set_limit(self, nbytes: int) -> None:
         """Hold at most *nbytes* from now on."""
-        self.device.enter()
-        self._pool.set_limit(size=nbytes)
+        with self.device.driver("limiting memory"):
+            self._pool.set_limit(size=nbytes)
         self.limit = nbytes
 
     def _settle(self, capturing: bool = False) -> None:
@@ -154,20 +156,19 @@ class Pool:
             self.live -= 1
             del pointer
 
-    def _full(self, nbytes: int, why: str, fix: str | None = None) -> Exception:
+    def full(self, nbytes: int | None, why: str, fix: str | None = None) -> OutOfMemory:
+        """The error for *nbytes* that there is no room for; None if they are not known."""
         return out_of_memory(self.device.name, nbytes, why, self.stats(), fix)
 
     def empty_cache(self) -> None:
         """Give what is kept back to the driver, which waits for work that still uses it."""
-        self.device.enter()
-        with self._lock:
+        with self.device.driver("giving memory back"), self._lock:
             self._settle()
             self._pool.free_all_blocks()
 
     def stats(self) -> MemoryStats:
         """The account."""
-        self.device.enter()
-        with self._lock:
+        with self.device.driver("asking for memory"), self._lock:
             self._settle()
             reserved = int(self._pool.total_bytes()) + self.device.recordings.reserved
         return MemoryStats(
@@ -181,7 +182,6 @@ class Pool:
 
     def reset_peaks(self) -> None:
         """Let the peaks begin at what is held now."""
-        self.device.enter()
-        with self._lock:
+        with self.device.driver("asking for memory"), self._lock:
             self._settle()
             self.peak_allocated, self.peak_reserved = self.allocated, int(self._pool.total_bytes())

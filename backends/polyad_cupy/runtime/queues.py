@@ -26,8 +26,8 @@ class CudaStreams(Streams):
         self.default = device.default
 
     def create(self, priority: int) -> Any:
-        self.on.enter()
-        return Stream(non_blocking=True, priority=min(0, max(priority, -5)))
+        with self.on.driver("creating a stream"):
+            return Stream(non_blocking=True, priority=min(0, max(priority, -5)))
 
     def select(self, stream: Any) -> None:
         self.on.stream = stream

@@ -49,15 +49,31 @@ def resolve(device: Any) -> Device:
     if device is None:
         name = current() or current(host=True)
         if name is None:
-            raise BackendUnavailable(
-                "accelerator: there is none on this machine",
-                notes={"installed": ", ".join(registry.names())},
-                fix="ask polyad.accelerator.is_available() first; `python -m polyad.backends` says what is missing",
-            )
+            raise _none()
         return registry.resolve_device(name)
     if isinstance(device, int):
         return registry.resolve_device(f"{current() or current(host=True) or 'cuda'}:{device}")
     return registry.resolve_device(device)
+
+
+def numbered(index: int) -> Device:
+    """Device number *index* of the current accelerator, as a number alone names it: no processor by another name.
+
+    Raises BackendUnavailable (a RuntimeError) if there is no accelerator, or no such device, DeviceError for a number
+    below 0.
+    """
+    name = current()
+    if name is None:
+        raise _none(f"device {index}")
+    return registry.resolve_device(f"{name}:{index}")
+
+
+def _none(what: str = "accelerator") -> BackendUnavailable:
+    return BackendUnavailable(
+        f"{what}: there is {'none' if what == 'accelerator' else 'no accelerator'} on this machine",
+        notes={"installed": ", ".join(registry.names())},
+        fix="ask polyad.accelerator.is_available() first; `python -m polyad.backends` says what is missing",
+    )
 
 
 def pinning(device: Any = None) -> Backend | None:

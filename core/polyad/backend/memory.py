@@ -91,13 +91,13 @@ def held_by(device: Device, most: int = 5) -> str:
 
 
 def out_of_memory(
-    device: Device, asked: int, why: str, stats: MemoryStats | None = None, fix: str | None = None
+    device: Device, asked: int | None, why: str, stats: MemoryStats | None = None, fix: str | None = None
 ) -> OutOfMemory:
     """The error for an allocation that failed, the same from every backend.
 
     Args:
         device: where.
-        asked: the bytes that were wanted.
+        asked: the bytes that were wanted; None if a library wanted them and did not say how many.
         why: what stood against it: the device's limit, the driver's words.
         stats: the allocator's account at that moment, if it keeps one.
         fix: what the user can do, if there is something better than to use less.
@@ -116,7 +116,7 @@ def out_of_memory(
         notes["reserved"] = f"{stats.reserved:,} bytes"
     notes["held by"] = held_by(device)
     return OutOfMemory(
-        f"{device}: there is no memory for {asked:,} bytes: {why}",
+        f"{device}: there is no memory{'' if asked is None else f' for {asked:,} bytes'}: {why}",
         notes=notes,
         fix=fix or "use smaller batches, or delete tensors that are not needed any more",
     )

@@ -395,16 +395,21 @@ _environment_default: Device | None = None
 
 
 def resolve_device(device: Any) -> Device:
-    """The full name of a device (index filled in), checked to exist; None means the current default device.
+    """The full name of a device (index filled in), checked to exist; None means the current default device, a number
+    that of the current accelerator's devices.
 
-    Raises TypeError for anything but a string or a Device, BackendNotFound, BackendUnavailable if the device type has
-    no such device, and DeviceError for a text that cannot be read.
+    Raises TypeError for anything else, BackendNotFound, BackendUnavailable if the device type has no such device, and
+    DeviceError for a text that cannot be read.
     """
     if device is None:
         device = state.default_device
         if device is None:
             return _environment_default or _read_environment()
     elif not isinstance(device, (str, Device)):
+        if isinstance(device, int) and not isinstance(device, bool):
+            from . import accelerators
+
+            return accelerators.numbered(device)
         raise ArgumentTypeError(
             f"device: {safe_repr(device)} is no device", fix='pass a string such as "cpu" or a polyad.device'
         )

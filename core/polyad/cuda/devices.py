@@ -8,7 +8,7 @@ from typing import Any
 from .. import streams
 from ..backend import DeviceProperties, registry
 from ..device import Device
-from ..errors import ArgumentTypeError, BackendError, DeviceError, NotSupported, safe_repr
+from ..errors import ArgumentError, ArgumentTypeError, BackendError, NotSupported, safe_repr
 from ..state import state
 from ..tensor import Tensor
 
@@ -23,7 +23,7 @@ def named(device: Any) -> Device:
         raise ArgumentTypeError(f"cuda: device is {safe_repr(device)}", fix='pass an index, "cuda:0" or None')
     found = registry.resolve_device(device)
     if found.type != "cuda":
-        raise DeviceError(f"cuda: {found} is no cuda device", fix='pass an index, "cuda:0" or None')
+        raise ArgumentError(f"cuda: {found} is no cuda device", fix='pass an index, "cuda:0" or None')
     return found
 
 

@@ -17,7 +17,7 @@ fft_c2c fft_c2r fft_r2c
 gather scatter scatter_add
 """,
     "indexing.index_put": """
-index index_put
+counted_index index index_put
 """,
     "indexing.index_select": """
 index_add index_copy index_select

@@ -41,6 +41,7 @@ OWN = {
     "pinned",
     "MAGIC",
     "SOURCES",
+    "wanted",
     "built",
     "annotations",
 }

@@ -134,7 +134,12 @@ def check_pinned_memory(target: Target) -> None:
     filled(-1)  # may get the memory
     backend.pinned(SIZE, float32).fill(-1)
     assert_all(backend.to_host(array), 5, "a copy from pinned memory that the program gave up at once")
-    del work, again
+    last = busy(target)
+    data.fill(6)
+    array = backend.from_host(data, float32, device)
+    data.fill(-1)
+    assert_all(backend.to_host(array), 6, "a copy that waits from pinned memory that was changed after it")
+    del work, again, last
 
 
 DEVICE_CHECKS = (check_streams, check_events, check_several_streams, check_pinned_memory)

@@ -324,7 +324,7 @@ def test_a_backend_that_cannot_count_is_unavailable(make_toy) -> None:
         assert "bus error" in backends.list_backends()["bad"].problem
 
 
-@pytest.mark.parametrize("device", [0, 1.5, ["cpu"], b"cpu"])
+@pytest.mark.parametrize("device", [True, 1.5, ["cpu"], b"cpu"])
 def test_a_device_of_the_wrong_type(device) -> None:
     with pytest.raises(ArgumentTypeError, match="is no device"):
         polyad.zeros(1, device=device)

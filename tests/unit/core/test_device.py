@@ -5,6 +5,7 @@ import copy
 import pytest
 
 import polyad
+from polyad.backend import accelerators
 
 
 @pytest.mark.parametrize(
@@ -28,6 +29,15 @@ def test_what_cannot_be_read(args) -> None:
 def test_wrong_types() -> None:
     with pytest.raises(TypeError, match="not a string"):
         polyad.device(3.5)
+
+
+@pytest.mark.parametrize(
+    "name", [lambda: polyad.device(0), lambda: polyad.ones(2, device=0), lambda: polyad.ones(2).to(0)]
+)
+def test_a_number_without_an_accelerator(name, monkeypatch) -> None:
+    monkeypatch.setattr(accelerators, "current", lambda host=False: "opencl" if host else None)
+    with pytest.raises(RuntimeError, match="device 0: there is no accelerator on this machine"):
+        name()
 
 
 def test_naming_a_device_loads_nothing() -> None:

@@ -245,3 +245,21 @@ def test_work_goes_to_the_stream_of_the_thread(library):
         assert not stream.query()
         got = out.cpu()
     polyad.testing.assert_close(got, F.conv2d(x, weight), rtol=1e-5, atol=1e-5)
+
+
+def test_the_workspace_is_nobody_elses_until_the_work_is_enqueued(library, device, monkeypatch):
+    x, weight = polyad.rand(2, 4, 9, 8, device="cuda"), polyad.rand(4, 4, 3, 3, device="cuda")
+    F.conv2d(x, weight)
+    graph, taken = sys.modules["cudnn.graphs"].pygraph, []
+    execute, take = graph.execute, device.pool.take
+
+    def execute_late(self, places, workspace, handle=None):
+        size = self.get_workspace_size()
+        other = take(size)  # as a thread may that works in the same stream
+        taken.append(size > 0 and other.buffer != workspace)
+        return execute(self, places, workspace, handle=handle)
+
+    monkeypatch.setattr(graph, "execute", execute_late)
+    F.conv2d(x, weight)
+    assert taken
+    assert all(taken)

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 
+import cupy
 import numpy as np
 import pytest
 from cupy import simulation
@@ -65,6 +66,37 @@ def test_a_lost_device_is_told_with_what_ran_last_and_others_go_on(spare):
     assert polyad.ones(3, device="cuda:0").exp().cpu().shape == (3,)
 
 
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda x: polyad.empty(1 << 21, device=x.device),
+        lambda x: x.erfinv(),
+        lambda x: polyad.cuda.Stream(x.device),
+        lambda x: polyad.cuda.mem_get_info(x.device),
+        lambda x: x.clone(),
+        lambda x: polyad.tensor(2.0, device=x.device),
+    ],
+)
+def test_a_lost_device_is_told_whatever_meets_it_first(spare, use):
+    x = polyad.ones(3, device=spare)
+    simulation.break_device(1)
+    with pytest.raises(DeviceError, match="was lost"):
+        use(x)
+
+
+def test_memory_that_the_driver_lacks_is_told_as_such(monkeypatch):
+    def full(*arguments):
+        raise cupy.cuda.driver.CUDADriverError("CUDA_ERROR_OUT_OF_MEMORY: out of memory")
+
+    x = polyad.ones(3, device="cuda")
+    monkeypatch.setattr(cupy.cuda.driver, "launchKernel", full)
+    with pytest.raises(OutOfMemory, match=r"cuda:0: there is no memory: exp.*OUT_OF_MEMORY") as caught:
+        x.exp()
+    assert "empty_cache" in str(caught.value)
+    monkeypatch.undo()
+    assert x.exp().cpu().shape == (3,)
+
+
 _ASTRAY = """
 __kernel void astray(__global float *out, long count) { out[count + get_global_id(0)] = 1; }
 """
@@ -124,6 +156,14 @@ def test_a_wrong_index_is_told_by_the_next_read():
 def test_a_device_that_is_not_there_is_named(name):
     with pytest.raises(BackendUnavailable, match="has 2 devices, cuda:0 to cuda:1"):
         polyad.zeros(1, device=name)
+
+
+@pytest.mark.parametrize(
+    "ask", ["set_device", "synchronize", "get_device_name", "memory_allocated", "Stream", "device"]
+)
+def test_a_device_of_another_type_is_refused_as_pytorch_does(ask):
+    with pytest.raises(ValueError, match="cpu is no cuda device"):
+        getattr(polyad.cuda, ask)("cpu")
 
 
 def _elsewhere(program, **environment):
@@ -191,7 +231,5 @@ def test_nothing_of_cuda_is_imported_before_it_is_asked_for():
 
 
 def test_host_arrays_are_not_made_by_chance():
-    import cupy
-
     with pytest.raises(TypeError, match="Implicit conversion"):
         np.asarray(cupy.from_dlpack(polyad.ones(2, device="cuda")))

@@ -3,6 +3,7 @@
 import gc
 import threading
 
+import cupy
 import pytest
 
 import polyad
@@ -79,6 +80,36 @@ def test_copies_from_and_to_pinned_memory_are_put_off():
     assert bool((back == polyad.arange(float(N)) + 1).all())
 
 
+@pytest.mark.parametrize(
+    "copied",
+    [
+        lambda host: host.to("cuda"),
+        lambda host: host.cuda(),
+        lambda host: polyad.empty(N, device="cuda").copy_(host),
+        lambda host: polyad.tensor(host, device="cuda"),
+        lambda host: polyad.as_tensor(host.numpy(), device="cuda"),
+        lambda host: polyad.zeros(N, device="cuda").index_put((polyad.arange(N, device="cuda"),), host.to("cuda")),
+    ],
+)
+def test_pinned_memory_may_be_changed_after_a_copy_that_waits(copied):
+    host = polyad.arange(float(N)).pin_memory()
+    x = copied(host)
+    host.fill_(-1)
+    assert bool((x.cpu() == polyad.arange(float(N))).all())
+
+
+def test_only_copies_of_pinned_memory_are_waited_for(monkeypatch):
+    ordinary, pinned = polyad.arange(float(N)), polyad.arange(float(N)).pin_memory()
+    waited = []
+    monkeypatch.setattr(
+        cupy.cuda.Stream, "synchronize", lambda self, wait=cupy.cuda.Stream.synchronize: waited.append(1) or wait(self)
+    )
+    kept = [ordinary.to("cuda"), pinned.to("cuda", non_blocking=True)]
+    assert not waited
+    kept.append(pinned.to("cuda"))
+    assert waited
+
+
 def test_pinned_memory_lives_until_its_copy_is_done():
     x = polyad.full((N,), 2.0).pin_memory().to("cuda", non_blocking=True)
     gc.collect()
@@ -87,8 +118,6 @@ def test_pinned_memory_lives_until_its_copy_is_done():
 
 
 def test_shared_memory_is_ordered_by_the_stream_that_is_named():
-    import cupy
-
     side = polyad.cuda.Stream()
     with polyad.cuda.stream(side):
         x = polyad.full((N,), 7.0, device="cuda")
@@ -104,3 +133,22 @@ def test_operands_on_two_devices_are_refused():
         polyad.ones(2, device="cuda:0") + polyad.ones(2, device="cuda:1")
     moved = polyad.ones(2, device="cuda:1").to("cuda:0")
     assert (moved + 1).tolist() == [2, 2]
+
+
+def test_a_number_is_a_device_of_the_accelerator():
+    first, second = (polyad.device("cuda", index) for index in range(2))
+    assert polyad.device(1) == second
+    assert (
+        polyad.ones(2, device=1).device == polyad.ones(2).to(1).device == polyad.ones(2).to(device=1).device == second
+    )
+    assert polyad.nn.Linear(2, 2).to(1).weight.device == second
+    assert polyad.ones(2).to(0, polyad.float64).device == polyad.tensor([1], device=0).device == first
+    for wrong in (7, -1):
+        with pytest.raises(RuntimeError):
+            polyad.ones(2).to(wrong)
+        with pytest.raises(RuntimeError):
+            polyad.device(wrong)
+    with pytest.raises(TypeError):
+        polyad.device(True)
+    with pytest.raises(TypeError):
+        polyad.device(0, 1)

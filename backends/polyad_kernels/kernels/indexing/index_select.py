@@ -214,7 +214,49 @@ def nonzero(array: Array) -> Array:
     return out
 
 
+@kept
+def _counting(device: Any, rank: int) -> Any:
+    source = f"""{CHECKED}
+__kernel void counted(__global long *restrict out, __global const long *restrict index, long size, long outside,
+                      __global long *cell, int number, {parameters(rank, "x")})
+{{
+    {opening(rank, "x")}
+    for (long i = 0; i < run; ++i) {{
+        const long given = index[x + i * X], chosen = given < 0 ? given + size : given;
+        const bool good = (ulong)chosen < (ulong)size;
+        if (!good) tell(cell, number, at + i, given);
+        out[at + i] = good ? chosen : outside;
+    }}
+    {closing(rank, "x")}
+}}
+"""
+    signature = "ppqqpi" + letters(rank, "x")
+    return device.kernel(source, "counted", signature, what="index", local=local_size(device))
+
+
+def counted_index(index: Array, size: int, outside: int, number: int, dim: int) -> Array:
+    """*index* with negative values counted from the front; *outside* where it is wrong, which is told later."""
+    device, shape = index.device, index.shape
+    out = new(device, shape, int64)
+    if not out.size:
+        return out
+
+    def judge(position: int, value: int) -> Exception:
+        at = [int(place) for place in np.unravel_index(position, shape)] if shape else []
+        return out_of_range("index", f"indices[{number}]", at, value, size, wraps=True, dim=dim)
+
+    walk = Walk(shape, (index.offset, index.steps))
+    items, chunk = cut(device, walk.count)
+    _counting(device, walk.rank)(
+        items, out.buffer, index.buffer, size, outside, device.trouble_cell, device.expect(judge),
+        *walk.arguments(chunk),
+    )  # fmt: skip
+    device.verify()
+    return out
+
+
 KERNELS = {
+    "counted_index": Kernel(counted_index, dtypes=frozenset({int64})),
     "embedding": Kernel(embedding),
     "index_select": Kernel(index_select),
     "gather": Kernel(gather),

@@ -16,7 +16,7 @@ from ...backend.interface import Signature
 from ...dispatch.forward import linear_in
 from ...dispatch.op import composite, function, gradient, method
 from ...dispatch.promotion import Typing, first
-from ...dispatch.structure import Indexing, as_first, indexing
+from ...dispatch.structure import Indexing, as_first, indexing, pointwise, row_major
 from ...dtypes import INTEGER, bool_, int64, uint8
 from ...errors import ArgumentTypeError, DTypeError, IndexOutOfRange, ShapeError
 from ...layout import Shape, broadcast_shapes
@@ -76,8 +76,10 @@ def _linear(input: Tensor, indices: Sequence[Tensor | None]) -> tuple[list[int],
                 parts.append(part)
                 dim += 1
         else:
-            parts.append(_wrapped(index, input._array.shape[dim], number, dim))
             dims.append(dim)
+            # Whatever the other indices are: with this and the dimensions behind it the position is below 0.
+            outside = -_product([input._array.shape[at] for at in dims])
+            parts.append(_counted_index(index.to(int64), input._array.shape[dim], outside, number, dim))
             dim += 1
     shape = broadcast_shapes(*[part._array.shape for part in parts])
     linear = None
@@ -87,15 +89,19 @@ def _linear(input: Tensor, indices: Sequence[Tensor | None]) -> tuple[list[int],
     return dims, _reshape(_expand(linear, shape), (_product(shape),)), shape
 
 
-def _wrapped(index: Tensor, size: int, number: int, dim: int) -> Tensor:
-    """Negative indices counted from the front, all of them checked; waits for the index's values."""
+@composite(dtype=first, structure=pointwise, strides=row_major, method=False)
+def _counted_index(index: Tensor, size: int, outside: int, number: int, dim: int) -> Tensor:
+    """Indices (int64) of dimension *dim*, which has *size* elements: negative ones counted from the front, all checked.
+
+    This waits for their values. A kernel notes what is wrong instead and gives *outside* there, by which no position
+    comes out that is in the tensor. *number* is the index tensor's, for the error.
+    """
     from ...backend.bounds import out_of_range
     from ..pointwise.where import _where
 
-    index = index.to(int64)
-    outside = (index < -size) | (index >= size)
-    if anywhere(outside):
-        place = _nonzero(outside)[0].tolist()
+    wrong = (index < -size) | (index >= size)
+    if anywhere(wrong):
+        place = _nonzero(wrong)[0].tolist()
         raise out_of_range("index", f"indices[{number}]", place, index[tuple(place)].item(), size, wraps=True, dim=dim)
     return _where(index < 0, index + size, index)
 
@@ -115,6 +121,8 @@ def _index_put(input: Tensor, indices: Sequence[Tensor | None], values: Tensor |
     """*input* with *values*, broadcast, written (or added) at ``input[indices]``; see index."""
     if not has_data(*[index for index in indices if index is not None and index._type.dtype is bool_]):
         return _copy(input)  # which elements a mask names is unknown; what they lie in is not
+    if not accumulate and (not isinstance(values, Tensor) or values.numel() == 1) and _is_one_mask(indices):
+        return _filled(input, indices, values)
     dims, linear, shape = _linear(input, indices)
     rest = [dim for dim in range(input.ndim) if dim not in dims]
     order = (*dims, *rest)
@@ -130,6 +138,21 @@ def _index_put(input: Tensor, indices: Sequence[Tensor | None], values: Tensor |
         flat = _scatter(flat, _expand(linear.unsqueeze(1), rows._array.shape), rows, 0)
     back = tuple([order.index(dim) for dim in range(input.ndim)])
     return _permute(_reshape(flat, moved._array.shape), back)
+
+
+def _is_one_mask(indices: Sequence[Tensor | None]) -> bool:
+    given = [index for index in indices if index is not None]
+    return len(given) == 1 and given[0]._type.dtype is bool_
+
+
+def _filled(input: Tensor, indices: Sequence[Tensor | None], value: Tensor | Number) -> Tensor:
+    """*input* with one value where the only index, a mask, holds: how often it does need not be known."""
+    from .masking import _masked_fill
+
+    ((dim, mask),) = [(dim, index) for dim, index in enumerate(indices) if index is not None]
+    behind = input.ndim - dim - mask.ndim
+    mask = _reshape(mask, (*mask._array.shape, *(1,) * behind))
+    return _masked_fill(input, mask, _reshape(value, ()) if isinstance(value, Tensor) else value)
 
 
 def _rows_of(values: Tensor, dims: list[int], shape: Shape, sizes: Shape) -> Tensor:
@@ -261,8 +284,7 @@ def place_ndim(input: Tensor, indices: Sequence[Tensor | None]) -> int:
 
 def _fills_a_mask(indices: Sequence[Tensor | None], values: Tensor) -> bool:
     """Whether a value goes to where a single mask holds, which PyTorch carries out as masked_fill, with any dtype."""
-    given = [index for index in indices if index is not None]
-    return len(given) == 1 and given[0]._type.dtype is bool_ and values.numel() == 1
+    return _is_one_mask(indices) and values.numel() == 1
 
 
 def write_at(name: str, target: Tensor, indices: list[Tensor | None], values: Any, accumulate: bool) -> Tensor:

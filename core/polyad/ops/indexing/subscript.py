@@ -110,13 +110,13 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     tensor([[1., 1., 1.],
             [2., 2., 2.]])
     """
-    check_writable("__setitem__", self, one_value=True)  # an expanded tensor has parts that can be written
     if not isinstance(value, _VALUES):
         from ..creation.factories import tensor
 
         value = tensor(value, dtype=self.dtype, device=self.device)
     if index is False:
-        return  # nothing is named, so PyTorch does not even ask whether the value fits
+        return  # nothing is named, so PyTorch does not even ask whether the tensor may be written
+    check_writable("__setitem__", self, one_value=True)  # an expanded tensor has parts that can be written
     if index.__class__ is int and isinstance(value, Tensor) and _is_row(self, index, value):
         wrote("copy_", self)  # as ``x[i] += y`` ends: its place already holds it
         return

@@ -73,7 +73,7 @@ def to(
             dtype = arg
         elif isinstance(arg, Tensor):
             dtype, device = arg.dtype, arg.device
-        elif isinstance(arg, (str, Device)):
+        elif isinstance(arg, (str, Device)) or arg.__class__ is int:
             device = arg
         elif isinstance(arg, bool):
             flags += 1

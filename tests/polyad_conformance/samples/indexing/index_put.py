@@ -65,6 +65,11 @@ PUT = {
     "mask of columns": lambda make: (make((3, 4)), [None, np.array([True, False, True, False])], make((2,))),
     "last two": lambda make: (make((2, 3, 4)), [None, permuted(make, 3, 3), make.index((3,), 4)], make((2, 3))),
     "a number": lambda make: (make((3, 4)), [permuted(make, 2, 3)], 1),
+    "mask of the middle, one value": lambda make: (
+        make((2, 3, 4)),
+        [None, np.array([True, False, True])],
+        make((1, 1)),
+    ),
     "nowhere": lambda make: (make((3, 4)), [make.index((0,), 3)], make((4,))),
 }
 
@@ -120,6 +125,17 @@ SAMPLES = [
         )
         for name, inputs in ACCUMULATE.items()
     ],
+    *[
+        Sample(
+            op="_counted_index",
+            name=name,
+            inputs=lambda make, shape=shape, size=size: (make.random.integers(-size, size, shape), size, -size, 0, 0),
+            reference=lambda index, size, *_: np.where(index < 0, index + size, index),
+            dtypes=(int64,),
+            expand=False,
+        )
+        for name, shape, size in (("few", (3, 4), 3), ("many", (7, 5, 3), 1 << 40), ("one", (), 2))
+    ],
     Sample(
         op="index_put",
         inputs=lambda make: (make((3, 4)), [np.array([2, 0])], make((4,))),
@@ -145,6 +161,15 @@ ERRORS = [
         call=lambda op, tensor: op(tensor(3, 4), [tensor(2, dtype=int64) + 3], 1.0, False),
         raises=IndexError,
         match=r"index_?p?u?t?: indices\[0\]\[0\] = 3 is not in \[-3, 3\) of dimension 0",
+    ),
+    ErrorCase(
+        op="_index_put",
+        name="before the beginning of the second, in whose place there are others",
+        call=lambda op, tensor: op(
+            tensor(3, 4), [tensor(2, dtype=int64), tensor(2, 2, dtype=int64) - 5], tensor(2, 2), False
+        ),
+        raises=IndexError,
+        match=r"index_?p?u?t?: indices\[1\]\[0, 0\] = -5 is not in \[-4, 4\) of dimension 1",
     ),
     ErrorCase(
         op="index_put",

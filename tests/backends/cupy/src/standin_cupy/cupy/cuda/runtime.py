@@ -7,6 +7,7 @@ import functools
 from .. import simulation
 
 memcpyHostToHost, memcpyHostToDevice, memcpyDeviceToHost, memcpyDeviceToDevice = range(4)
+memoryTypeHost = 1
 
 
 class CUDARuntimeError(RuntimeError):
@@ -68,7 +69,9 @@ def getDeviceProperties(number):
 
 @failing
 def memGetInfo():
-    used = simulation.devices[simulation.current()].used
+    device = simulation.devices[simulation.current()]
+    device.check()
+    used = device.used
     return simulation.MEMORY - used, simulation.MEMORY
 
 
@@ -103,6 +106,19 @@ def memcpyAsync(target, source, size, kind, stream):
         queue.put(lambda: to.contents.__setitem__(slice(begin, begin + size), of.contents[at : at + size]))
     else:
         raise simulation.Failure("InvalidMemcpyDirection")
+
+
+class PointerAttributes:
+    """What the driver knows of an address."""
+
+    def __init__(self, device, devicePointer, hostPointer, type):
+        self.device, self.devicePointer, self.hostPointer, self.type = device, devicePointer, hostPointer, type
+
+
+@failing
+def pointerGetAttributes(ptr):
+    simulation.devices[simulation.current()].check()
+    return PointerAttributes(simulation.current(), 0, ptr, memoryTypeHost if _pinned(ptr) else 0)
 
 
 def _pinned(address):

@@ -26,7 +26,10 @@ def _set(stream):
 class Stream:
     """A stream; the null stream is that of the current device."""
 
+    @failing
     def __init__(self, null=False, non_blocking=False, ptds=False, priority=None):
+        if not null:
+            simulation.devices[simulation.current()].check()
         if ptds or not (null or non_blocking):
             raise NotImplementedError("the stand-in has streams that do not wait for the null stream")
         self._own = None if null else simulation.Queue(simulation.devices[simulation.current()])
