@@ -10,6 +10,7 @@ import operator
 import re
 from typing import Any
 
+from . import provided
 from .errors import ArgumentTypeError, DeviceError, safe_repr
 from .state import state
 
@@ -44,9 +45,7 @@ class Device:
         elif isinstance(type, str):
             given = type
         elif type.__class__ is int and index is None:
-            from .backend import accelerators  # what "the accelerator" is, only the installed backends say
-
-            found = accelerators.numbered(type)
+            found = provided.device_of_number(type)  # what "the accelerator" is, only the installed backends say
             given, index = found.type, found.index
         else:
             raise ArgumentTypeError(

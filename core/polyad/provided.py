@@ -44,6 +44,9 @@ class Slot(Generic[R]):
         return self._function(*args, **kwargs)  # type: ignore[misc]
 
 
+device_of_number: Slot[Any] = Slot()
+"""``device_of_number(index)``: that device of the current accelerator."""
+
 backward: Slot[None] = Slot()
 """`polyad.autograd.backward`: sends gradients from tensors through their histories."""
 

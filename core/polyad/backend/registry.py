@@ -78,6 +78,8 @@ class Failure:
 lock = threading.RLock()
 """Held while packages are loaded; the same for backends and plug-ins, since either may need the other."""
 
+provided.device_of_number.fill_later(f"{__package__}.accelerators", "numbered")
+
 _OWN: dict[str, Callable[[], Backend]] = {"meta": provided.abstract_backend}
 """Device types that are part of core: no package brings them, and no listing of packages names them."""
 
@@ -407,9 +409,7 @@ def resolve_device(device: Any) -> Device:
             return _environment_default or _read_environment()
     elif not isinstance(device, (str, Device)):
         if isinstance(device, int) and not isinstance(device, bool):
-            from . import accelerators
-
-            return accelerators.numbered(device)
+            return provided.device_of_number(device)  # type: ignore[no-any-return]
         raise ArgumentTypeError(
             f"device: {safe_repr(device)} is no device", fix='pass a string such as "cpu" or a polyad.device'
         )
