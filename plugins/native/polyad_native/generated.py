@@ -47,7 +47,7 @@ LEAST: dict[str, int] = {
     "add": 1 << 16, "sub": 1 << 16, "mul": 1 << 16, "div": 1 << 16, "maximum": 1 << 16, "minimum": 1 << 16,
     "neg": 1 << 16, "abs": 1 << 16, "sqrt": 1 << 16, "cast": 1 << 16, "relu": 1 << 15, "relu_backward": 1 << 14,
     "gelu": 1, "gelu_backward": 1, "layer_norm": 1, "layer_norm_backward": 1, "rms_norm": 1, "rms_norm_backward": 1,
-    "batch_norm": 1 << 4, "batch_norm_backward": 1 << 4,
+    "batch_norm": 1, "batch_norm_backward": 1,
 }  # fmt: skip
 """From how many elements on, where NumPy's own loops are good, or where its calls are many for any tensor."""
 

@@ -56,13 +56,13 @@ def c(cache):
 @pytest.fixture
 def built(monkeypatch):
     """The sources that the compiler was given."""
-    sources, build = [], c_compiler.Libraries._built
+    sources, build = [], c_compiler.Libraries.built
 
     def counted(self, text, flags, what):
         sources.append(text)
         return build(self, text, flags, what)
 
-    monkeypatch.setattr(c_compiler.Libraries, "_built", counted)
+    monkeypatch.setattr(c_compiler.Libraries, "built", counted)
     return sources
 
 

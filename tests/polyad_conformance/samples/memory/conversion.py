@@ -105,9 +105,9 @@ ERRORS = [
     ErrorCase(
         op="to",
         name="no dtype",
-        call=lambda op, tensor: op(tensor(2, 3), 3),
+        call=lambda op, tensor: op(tensor(2, 3), 3.5),
         raises=TypeError,
-        match=r"to: 3 .*\n.*input",
+        match=r"to: 3.5 .*\n.*input",
     ),
     ErrorCase(
         op="to",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 
 from polyad.dtypes import bfloat16, complex128, float16, float32, float64, int64
@@ -81,10 +83,22 @@ def functional(op, name, inputs, reference, **kwargs):
     )
 
 
+FAR = 300
+
+
 def far_from_zero(make, shape):
     """Of which the mean of squares less the square of the mean keeps no digits."""
     values = make(shape)
-    return (values + np.asarray(300).astype(values.dtype)).astype(values.dtype)
+    return (values + np.asarray(FAR).astype(values.dtype)).astype(values.dtype)
+
+
+def far(op, name, inputs, reference, **kwargs):
+    """A sample of numbers far from 0: less their mean they are near 1, and what is lost where their sum and their mean
+    are rounded, which are `FAR` times as large, stays.
+    """
+    return dataclasses.replace(
+        functional(op, name, inputs, reference, **kwargs), magnitude=lambda x, *rest, **settings: 1.0, length=32 + 2 * FAR
+    )
 
 
 PRECISE = (float64, complex128)
@@ -113,7 +127,7 @@ SAMPLES = [
         training=True,
         eps=0.5,
     ),
-    functional(
+    far(
         "batch_norm",
         "training, far from 0",
         lambda make: (far_from_zero(make, (3, 2, 4)), None, None),
@@ -121,21 +135,21 @@ SAMPLES = [
         training=True,
         eps=0.5,
     ),
-    functional(
+    far(
         "layer_norm",
         "far from 0",
         lambda make: (far_from_zero(make, (3, 16)), (16,)),
         lambda x, shape, eps: normalized(x, (1,), eps),
         eps=0.5,
     ),
-    functional(
+    far(
         "group_norm",
         "far from 0",
         lambda make: (far_from_zero(make, (3, 4, 5)), 2),
         lambda x, groups, eps: normalized(x.reshape(3, 2, 10), (2,), eps).reshape(3, 4, 5),
         eps=0.5,
     ),
-    functional(
+    far(
         "instance_norm",
         "far from 0",
         lambda make: (far_from_zero(make, (3, 4, 16)),),
