@@ -52,4 +52,5 @@ part conformance 100 "$python" -m pytest -q -n 8 --pyargs polyad_conformance --p
 part libraries 60 "$python" -m pytest -q -n 8 --pyargs polyad_conformance --polyad-backend=cuda \
     --polyad-family=nn.convolution --polyad-family=nn.attention --polyad-shard=1/4
 part storage 60 "$python" -m polyad conformance cuda --tier 0
+part leaks 40 "$python" "$here/benchmarks/gpu_leaks.py"
 cat "$out/summary.txt" "$out/speed.txt"

@@ -1,6 +1,7 @@
 """benchmarks/gpu_check.sh with tools that only tell how they were called."""
 
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -43,7 +44,7 @@ def test_the_extra_follows_the_driver_and_all_parts_run(checked, cuda, extra):
     assert code == 0
     assert f"[{extra},test] torch --extra-index-url" in said
     assert "doctor: exit 3 in" in said, "a part that fails is told"
-    for part in ("demo", "speed", "conformance", "libraries", "storage"):
+    for part in ("demo", "speed", "conformance", "libraries", "storage", "leaks"):
         assert f"\n{part}: exit 0 in" in said
 
 
@@ -60,3 +61,12 @@ def test_without_a_driver_nothing_is_installed(checked):
     assert code == 1
     assert "no devices\nthere is no driver" in said
     assert "install" not in said
+
+
+def test_the_check_for_leaks_counts_what_is_left(device):
+    script = SCRIPT.with_name("gpu_leaks.py")
+    done = subprocess.run(
+        [sys.executable, script, "--steps", "100"], timeout=120, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "100 steps: +0 bytes on the device" in done.stdout

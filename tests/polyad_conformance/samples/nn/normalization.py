@@ -96,9 +96,8 @@ def far(op, name, inputs, reference, **kwargs):
     """A sample of numbers far from 0: less their mean they are near 1, and what is lost where their sum and their mean
     are rounded, which are `FAR` times as large, stays.
     """
-    return dataclasses.replace(
-        functional(op, name, inputs, reference, **kwargs), magnitude=lambda x, *rest, **settings: 1.0, length=32 + 2 * FAR
-    )
+    sample = functional(op, name, inputs, reference, **kwargs)
+    return dataclasses.replace(sample, magnitude=lambda x, *rest, **settings: 1.0, length=32 + 2 * FAR)
 
 
 PRECISE = (float64, complex128)
