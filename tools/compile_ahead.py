@@ -1,8 +1,9 @@
 """Compile what typical programs need, for a wheel that brings it: ``python tools/compile_ahead.py FOLDER``.
 
-What is typical is not listed: the training steps of ``benchmarks/peers`` run, and each op that has a native kernel is
-called as programs call it. What the plug-in gives to the compiler meanwhile is noted, and compiled again for each level
-of processors in `polyad_native.ahead`. Set POLYAD_KERNELS_AHEAD to the folder to build a wheel with it.
+What is typical is not listed: the training steps of ``benchmarks/peers`` run, the layers of the conformance suite, and
+each op that has a native kernel, called as programs call it. What the plug-in gives to the compiler meanwhile is noted,
+and compiled again for each level of processors in `polyad_native.ahead`. Set POLYAD_KERNELS_AHEAD to the folder to
+build a wheel with it.
 """
 
 from __future__ import annotations
@@ -23,6 +24,9 @@ import polyad_native.ahead
 from polyad import float32, float64, int64
 from polyad.backend.c_compiler import Libraries
 from polyad.errors import PolyadError
+from polyad_conformance.checks.modules import as_tensors, draw, tensors_in
+from polyad_conformance.modules import ModuleSample, module_samples
+from polyad_native.choosing import LEAST
 from polyad_native.compiler import VECTOR_TEST, libraries, vector_math
 from polyad_native.generated import BODIES, PRIMITIVES
 
@@ -31,9 +35,6 @@ from workloads import OPS, OPTIMIZERS, TRAINING
 
 Noted = dict[str, tuple[str, tuple[str, ...], str]]
 """By key: a source, its flags, and what it is for."""
-
-LARGE = 1 << 17
-"""Elements, beyond which every op has its native kernel."""
 
 
 def noting(noted: Noted) -> Callable[..., bytes]:
@@ -50,23 +51,25 @@ def noting(noted: Noted) -> Callable[..., bytes]:
 
 
 def calls() -> Iterator[Callable[[], Any]]:
-    """What programs call: workloads, and each op by the ways in which its name can be called."""
+    """What programs call: workloads, layers, and each op by the ways in which its name can be called."""
     for workload in (*TRAINING.values(), *OPS.values(), *OPTIMIZERS.values()):
         step = workload(polyad)
         yield step
         yield step
+    for sample in module_samples():
+        yield lambda sample=sample: layer(sample)
     functional = polyad.nn.functional
     for name in (*PRIMITIVES, *BODIES):
         function = getattr(polyad, name, None) or getattr(functional, name, None)
         for dtype in (float32, float64, int64) if function is not None else ():
             if dtype is not float32 and name not in PRIMITIVES:
                 continue
-            x = polyad.rand(LARGE // 64, 64).mul(4).to(dtype)
+            x = polyad.rand(64, 64).mul(4).to(dtype)
             for operands in ((x,), (x, x), (x, 2), (x, x[0])) if dtype is float32 else ((x,), (x, x)):
                 yield lambda function=function, operands=operands: function(*operands)
                 if dtype is float32:
                     yield lambda function=function, operands=operands: gradient(function, operands)
-    x = polyad.rand(LARGE // 64, 64)
+    x = polyad.rand(64, 64)
     for dtype in (polyad.bfloat16, polyad.float16, float64, int64, polyad.bool):
         y = x.to(dtype)
         yield lambda y=y: y.to(float32)
@@ -77,6 +80,14 @@ def calls() -> Iterator[Callable[[], Any]]:
     for name in ("softmax", "log_softmax"):
         for dim in (0, 1):
             yield lambda name=name, dim=dim: getattr(x, name)(dim)
+
+
+def layer(sample: ModuleSample) -> None:
+    """A layer forward and backward."""
+    inputs = as_tensors(draw(sample, sample.inputs, 0), float32, "cpu", requires_grad=sample.gradient)
+    for result in tensors_in(sample.run(polyad, sample.build(polyad), inputs)):
+        if result.requires_grad:
+            result.sum().backward(retain_graph=True)
 
 
 def gradient(function: Callable[..., Any], operands: tuple[Any, ...]) -> None:
@@ -90,6 +101,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     folder: Path = parser.parse_args().folder
+    os.environ[LEAST] = "0"  # whatever the sizes
     noted: Noted = {}
     Libraries.compiled = noting(noted)  # type: ignore[method-assign]
     began = time.perf_counter()
