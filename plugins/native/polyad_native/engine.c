@@ -4,6 +4,7 @@
    NumPy the first fields of an array, which NumPy 1 and 2 share. Python's side checks both before it is used. */
 
 <python>
+<memory>
 /* ---------------------------------------------------------------------------------------------- threads */
 
 typedef void (*Task)(void *context, long part, long parts);
@@ -291,6 +292,7 @@ static Object *layout(Object *self, Object *const *args, intptr_t count)
 }
 
 static Method methods[] = {
+    {"align", align, FASTCALL, "align(api, huge_pages)"},
     {"chooser", chooser, FASTCALL, "chooser(other, native, least, places, plain)"},
     {"addresses", addresses, FASTCALL, "addresses(): of polyad_parallel and polyad_threads"},
     {"layout", layout, FASTCALL, ""},
