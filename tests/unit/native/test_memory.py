@@ -1,4 +1,4 @@
-"""Arrays' memory begins where a line of the cache does, and NumPy's ways to make, grow and free arrays go on working."""
+"""Arrays' memory begins with a line of the cache, and NumPy's ways to make, grow and free arrays go on working."""
 
 import os
 import subprocess
