@@ -66,10 +66,8 @@ class StepsKernel:
     def __call__(self, arrays: Sequence[Any], numbers: Sequence[Any] = ()) -> tuple[Any, ...]:
         """New arrays."""
         slots = self._run(arrays, numbers, ())
-        backend = self._runtime.backend
         return tuple([
-            slots[at] if seen is None else backend.as_strided(backend.root(slots[at]), dtype, *seen)
-            for at, seen, dtype in self._results
+            slots[at] if seen is None else self._seen(slots[at], dtype, seen) for at, seen, dtype in self._results
         ])  # fmt: skip
 
     def into(self, outs: Sequence[Any], arrays: Sequence[Any], numbers: Sequence[Any] = ()) -> bool:
@@ -79,12 +77,14 @@ class StepsKernel:
         if self._spoils(outs, arrays):
             return False
         slots = self._run(arrays, numbers, outs)
-        backend = self._runtime.backend
         for out, (at, seen, dtype) in zip(outs, self._results, strict=True):
             if slots[at] is not out:
-                result = slots[at] if seen is None else backend.as_strided(backend.root(slots[at]), dtype, *seen)
-                backend.copy(out, result)
+                self._runtime.backend.copy(out, slots[at] if seen is None else self._seen(slots[at], dtype, seen))
         return True
+
+    def _seen(self, array: Any, dtype: DType, layout: Layout) -> Any:
+        backend = self._runtime.backend
+        return backend.as_strided(backend.root(array), dtype, *layout)
 
     @property
     def form(self) -> Hashable:

@@ -24,6 +24,7 @@ from polyad.interop.numpy import numpy_dtype
 from polyad.state import warn_user
 
 from .engine import engine, function, matrices
+from .repeating import Known
 
 Call = Callable[..., Any]
 
@@ -55,12 +56,14 @@ def chosen(
     *,
     out: bool = True,
     quick: Quick | None = None,
+    launches: bool = False,
 ) -> Kernel:
     """The kernel of *op* that calls ``make(types)`` where an operand has *from_elements* or more.
 
     *make* is called once a signature, when a tensor is large enough; it may return None, and what it returned may
     raise `NotNative` before anything is written. *out*: whether that takes ``out``. ``quick(types, other)`` may give
-    what computes the common calls of all sizes without a frame of Python, and hands others to *other*.
+    what computes the common calls of all sizes without a frame of Python, and hands others to *other*. *launches*:
+    whether the kernel does no more than to launch generated kernels, so that the engine may repeat its calls.
     """
     limit = least(from_elements)
 
@@ -76,7 +79,7 @@ def chosen(
         tensors = [place for place, entry in enumerate(types) if isinstance(entry, TensorType) and not entry.zero_dim]
         if not tensors:
             return None
-        call = _either(types, make, tensors, limit, outranked, _taking_out(outranked, own.out), out)
+        call = _either(types, make, tensors, limit, outranked, _taking_out(outranked, own.out), out, launches)
         return call if quick is None else quick(types, call)
 
     return Kernel(unspecialized, out=True, specialize=specialize)
@@ -97,9 +100,10 @@ def quick(name: str) -> Quick:
 
 def _either(
     types: Signature, make: Callable[[Signature], Call | None], tensors: list[int], limit: int, plain: Call,
-    outranked: Call, out: bool,
+    outranked: Call, out: bool, launches: bool,
 ) -> Call:  # fmt: skip
     native: list[Call | None] = []
+    known = Known()
 
     def large(*args: Any, **given: Any) -> Any:
         try:
@@ -107,7 +111,7 @@ def _either(
                 native.append(make(types))
             kernel = native[0]
             if kernel is not None and (out or not given):
-                return kernel(*args, **given)
+                return known.call(kernel, args) if launches and not given else kernel(*args, **given)
         except NotNative as reason:
             if reason.always:
                 native[:] = [None]
@@ -116,7 +120,7 @@ def _either(
             _tell(failure)
         return outranked(*args, **given)
 
-    call: Call = engine().chooser(outranked, large, limit, sum(1 << place for place in tensors), plain)
+    call: Call = engine().chooser(outranked, large, limit, sum(1 << place for place in tensors), plain, known.calls)
     return call
 
 

@@ -202,6 +202,7 @@ static void run_launch(void *context, long part, long parts)
 
 enum { ARGUMENTS = 64 };
 
+<repeating>
 /* launch(arrays, numbers): a tuple of arrays, a list or tuple of bytes. */
 static Object *launch(Object *self, Object *const *args, intptr_t count)
 {
@@ -231,7 +232,7 @@ static Object *launch(Object *self, Object *const *args, intptr_t count)
     void *thread = PyEval_SaveThread();
     polyad_parallel(run_launch, &call, launch->instances);
     PyEval_RestoreThread(thread);
-    return none();
+    return watched(self, args) ? NULL : none();
 }
 
 static Method launch_method = {"launch", launch, FASTCALL, "launch(arrays, numbers)"};
@@ -254,8 +255,8 @@ static Object *launcher(Object *self, Object *const *args, intptr_t count)
 
 /* ---------------------------------------------------------------------------------------------- choosing */
 
-/* A call goes to *native* if an array at a place whose bit is set in *places* has *least* elements, else to *other*, or
-   where no array is given for the result, to *plain*. */
+/* A call goes to *native* if an array at a place whose bit is set in *places* has *least* elements, unless it is among
+   those that are *known*; else to *other*, or where no array is given for the result, to *plain*. */
 static Object *choose(Object *self, Object *const *args, intptr_t count, Object *names)
 {
     const long long least = PyLong_AsLongLong(PyTuple_GetItem(self, 2));
@@ -266,17 +267,22 @@ static Object *choose(Object *self, Object *const *args, intptr_t count, Object 
         const Array *array = (const Array *)args[n];
         intptr_t size = 1;
         for (int d = 0; d < array->rank; ++d) size *= array->shape[d];
-        if (size >= least) return PyObject_Vectorcall(PyTuple_GetItem(self, 1), args, (size_t)count, names);
+        if (size < least) continue;
+        if (!names) {
+            Object *result = repeated(PyTuple_GetItem(self, 5), args, count, size < HELD_SIZE);
+            if (result || PyErr_Occurred()) return result;
+        }
+        return PyObject_Vectorcall(PyTuple_GetItem(self, 1), args, (size_t)count, names);
     }
     return PyObject_Vectorcall(PyTuple_GetItem(self, names ? 0 : 4), args, (size_t)count, names);
 }
 
 static Method choose_method = {"choose", (Fast)choose, FASTCALL | KEYWORDS, ""};
 
-/* chooser(other, native, least, places, plain) */
+/* chooser(other, native, least, places, plain, known) */
 static Object *chooser(Object *self, Object *const *args, intptr_t count)
 {
-    return holding(&choose_method, args, 5);
+    return holding(&choose_method, args, 6);
 }
 
 /* ---------------------------------------------------------------------------------------------- the extension */
@@ -293,10 +299,12 @@ static Object *layout(Object *self, Object *const *args, intptr_t count)
 
 static Method methods[] = {
     {"align", align, FASTCALL, "align(api, huge_pages)"},
-    {"chooser", chooser, FASTCALL, "chooser(other, native, least, places, plain)"},
+    {"chooser", chooser, FASTCALL, "chooser(other, native, least, places, plain, known)"},
+    {"key", key, FASTCALL, "key(args)"},
     {"addresses", addresses, FASTCALL, "addresses(): of polyad_parallel and polyad_threads"},
     {"layout", layout, FASTCALL, ""},
     {"launcher", launcher, FASTCALL, "launcher(entry, instances, geometry)"},
+    {"watch", watch, FASTCALL, "watch(launches)"},
     {"set_threads", set_threads, FASTCALL, "set_threads(number)"},
     {NULL, NULL, 0, NULL},
 };

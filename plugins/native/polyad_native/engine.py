@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import importlib
 import importlib.machinery
 import importlib.util
 import os
@@ -14,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy._core import _multiarray_umath, multiarray as _arrays
 
 from polyad.backend.c_compiler import on_disk
 from polyad.dtypes import DType, float32, float64
@@ -50,8 +50,9 @@ def engine() -> Any:
             notes={"NumPy": np.__version__},
             fix="upgrade polyad, or set POLYAD_NATIVE=0",
         )
-    if _arrays.get_handler_name() == "default_allocator" and os.environ.get(allocator.SWITCH) != "0":
-        module.align(_multiarray_umath._ARRAY_API, _arrays._get_madvise_hugepage())
+    arrays = importlib.import_module("numpy._core.multiarray")
+    if arrays.get_handler_name() == "default_allocator" and os.environ.get(allocator.SWITCH) != "0":
+        module.align(arrays._multiarray_umath._ARRAY_API, arrays._get_madvise_hugepage())
     _held.enter_context(workers.one_thread())  # BLAS's threads would spin beside ours; large products are ours
     module.set_threads(workers.num_threads())
     workers.on_change(module.set_threads)
@@ -101,7 +102,7 @@ def source(library: str, real: str = "") -> str:
     if real:
         parts = [f"{_defining(each)}{text('turning')}#undef REAL\n#undef WORD\n#undef NAME\n" for each in _REALS]
         whole = whole.replace("<arithmetic>\n", "".join([*parts, _defining(real), *map(text, _PARTS[library])]))
-    for part in ("python", "memory", "bound", "machine", "functions"):
+    for part in ("python", "memory", "repeating", "bound", "machine", "functions"):
         whole = whole.replace(f"<{part}>\n", text(part))
     return whole
 

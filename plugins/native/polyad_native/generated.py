@@ -38,18 +38,16 @@ BODIES = (
 def generated() -> Iterator[tuple[str, Callable[[Signature], Call | None], int]]:
     """Each op, what makes its kernel for a signature, and from how many elements on that is worth it."""
     for op in PRIMITIVES:
-        yield op, _by_formula(op), LEAST.get(op, 1 << 14)
+        yield op, _by_formula(op), 1 << 10
     for op in BODIES:
-        yield op, _by_body(op), LEAST.get(op, 1 << 12)
+        yield op, _by_body(op), 1 if op in _LONG else 1 << 8
 
 
-LEAST: dict[str, int] = {
-    "add": 1 << 16, "sub": 1 << 16, "mul": 1 << 16, "div": 1 << 16, "maximum": 1 << 16, "minimum": 1 << 16,
-    "neg": 1 << 16, "abs": 1 << 16, "sqrt": 1 << 16, "cast": 1 << 16, "relu": 1 << 15, "relu_backward": 1 << 14,
-    "gelu": 1, "gelu_backward": 1, "layer_norm": 1, "layer_norm_backward": 1, "rms_norm": 1, "rms_norm_backward": 1,
-    "batch_norm": 1, "batch_norm_backward": 1,
+_LONG = {
+    "gelu", "gelu_backward", "layer_norm", "layer_norm_backward", "rms_norm", "rms_norm_backward", "batch_norm",
+    "batch_norm_backward",
 }  # fmt: skip
-"""From how many elements on, where NumPy's own loops are good, or where its calls are many for any tensor."""
+"""Ops for which NumPy is called so often that tensors of any size are faster without."""
 
 
 @cache

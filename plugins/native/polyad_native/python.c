@@ -20,17 +20,20 @@ typedef struct { Object head; char *data; int rank; intptr_t *shape, *strides; }
 
 enum { FASTCALL = 0x0080, KEYWORDS = 0x0002, ABI = 1013 };
 
+extern struct Object PyFloat_Type, PyLong_Type, PyTuple_Type;
 extern Object _Py_NoneStruct, _Py_TrueStruct, *PyExc_RuntimeError, *PyExc_MemoryError;
 extern Object *PyModule_Create2(Module *, int);
 extern Object *PyCMethod_New(Method *, Object *self, Object *module, Object *type);
 extern Object *PyLong_FromLongLong(long long), *PyBytes_FromStringAndSize(const char *, intptr_t);
-extern long long PyLong_AsLongLong(Object *);
+extern long long PyLong_AsLongLong(Object *), PyLong_AsLongLongAndOverflow(Object *, int *);
 extern void *PyLong_AsVoidPtr(Object *);
 extern double PyFloat_AsDouble(Object *);
 extern char *PyBytes_AsString(Object *);
 extern intptr_t PyBytes_Size(Object *), PyTuple_Size(Object *), PySequence_Size(Object *);
 extern Object *PyTuple_New(intptr_t), *PyTuple_GetItem(Object *, intptr_t), *PySequence_GetItem(Object *, intptr_t);
-extern int PyTuple_SetItem(Object *, intptr_t, Object *);
+extern int PyTuple_SetItem(Object *, intptr_t, Object *), PyList_Append(Object *, Object *);
+extern intptr_t PyList_Size(Object *);
+extern Object *PyList_GetItem(Object *, intptr_t);
 extern void *PyCapsule_GetPointer(Object *, const char *);
 extern Object *PyCapsule_New(void *, const char *, void *), *PyErr_Occurred(void);
 extern void PyErr_SetString(Object *, const char *);

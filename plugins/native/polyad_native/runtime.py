@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
@@ -9,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from polyad.backend import Backend
 from polyad.backend.registry import get
 from polyad.backend.runtime import Launch, Runtime
 from polyad.codegen import CPU, C, DeviceDescription, KernelSource
@@ -30,11 +32,32 @@ _DIALECT = replace(
 )
 
 
+def laid_out(layout: tuple[Shape, Strides], dtype: np.dtype[Any]) -> Any:
+    """A new array without gaps, of a shape and strides in bytes."""
+    shape, strides = layout
+    return np.ndarray(shape, dtype, np.empty(math.prod(shape), dtype), 0, strides)
+
+
 class NativeRuntime(Runtime):
     """Runs generated C on NumPy's arrays."""
 
     dialect = _DIALECT
     description = DeviceDescription(CPU, compute_units=_UNITS)
+
+    def __init__(self, backend: Backend, device: Device) -> None:
+        self.made: list[Any] | None = None
+        """What `empty` gave since a call is watched; None if none is, or if it did more than allocate and launch."""
+        super().__init__(backend, device)
+
+    @property
+    def backend(self) -> Backend:
+        """Device "cpu". What it is asked to do is not seen by those who watch a call."""
+        self.made = None
+        return self._backend
+
+    @backend.setter
+    def backend(self, backend: Backend) -> None:
+        self._backend = backend
 
     def compile(self, source: KernelSource, what: str) -> int:
         return entry(compiled(source.text, what, (*vector_math(), *AS_WRITTEN)), source.entry)
@@ -45,11 +68,12 @@ class NativeRuntime(Runtime):
 
     def empty(self, dtype: DType, shape: Shape, steps: Strides) -> Any:
         array = np.empty(shape, numpy_dtype(dtype))
-        size = dtype.itemsize
-        strides = tuple([step * size for step in steps])
-        if array.strides == strides or not array.size:
-            return array
-        return np.ndarray(shape, array.dtype, array.reshape(-1), 0, strides)
+        strides = tuple([step * dtype.itemsize for step in steps])
+        if array.strides != strides and array.size:
+            array = laid_out((shape, strides), array.dtype)
+        if self.made is not None:
+            self.made.append(array)
+        return array
 
     def layout(self, array: Any) -> Layout:
         size = array.itemsize

@@ -56,4 +56,4 @@ def supplies() -> Iterator[KernelSupply]:
         yield KernelSupply("cpu", op, chosen(op, product, 1 << 10, out=False, quick=quick("product")), PRIORITY)
     for op, written, least in generated():
         rectified = quick("rectified") if op in ("relu", "relu_backward") else None
-        yield KernelSupply("cpu", op, chosen(op, written, least, quick=rectified), PRIORITY)
+        yield KernelSupply("cpu", op, chosen(op, written, least, quick=rectified, launches=True), PRIORITY)

@@ -1,0 +1,94 @@
+"""Calls of a generated kernel that the engine repeats without a frame of Python.
+
+What such a kernel does follows from the layouts of its arrays and from its other arguments: it allocates results, and
+launches. The first call with a set of these is watched. If it did nothing else, it is kept, and the engine does the
+same for the calls that follow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .engine import engine
+from .runtime import laid_out, runtime
+
+_KEPT = 16
+"""How many calls are kept for each kernel of a signature."""
+
+_WATCHED = 64
+"""After so many calls were watched, what is kept stays: shapes that are always new are not worth the watching."""
+
+_MOST = 64
+"""Arguments and new arrays, together."""
+
+
+class Known:
+    """The calls of a signature that are kept.
+
+    Attributes:
+        calls: for the engine.
+    """
+
+    def __init__(self) -> None:
+        self.calls: list[Any] = []
+        self._left = _WATCHED
+
+    def call(self, kernel: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+        """The result of ``kernel(*args)``, which is kept if it can be."""
+        ours = runtime()
+        if not self._left or ours.made is not None:
+            return kernel(*args)
+        self._left -= 1
+        made: list[Any] = []
+        launches: list[Any] = []
+        ours.made = made
+        engine().watch(launches)
+        try:
+            result = kernel(*args)
+        finally:
+            engine().watch(None)
+            alone, ours.made = ours.made is made, None
+        found = _kept(args, made, launches, result) if alone else None
+        if found is not None:
+            if len(self.calls) == _KEPT:
+                del self.calls[0]
+            self.calls.append(found)
+        return result
+
+
+def _kept(args: tuple[Any, ...], made: Sequence[Any], launches: Sequence[Any], result: Any) -> Any:
+    """What the engine repeats: see repeating.c; None where a launch takes more than operands and new arrays."""
+    places = {id(arg): place for place, arg in enumerate(args) if isinstance(arg, np.ndarray)}
+    key = engine().key(args)
+    written = {id(array) for _, arrays, _ in launches for array in arrays}
+    new = [array for array in made if id(array) in written]
+    places |= {id(array): len(args) + place for place, array in enumerate(new)}
+    results = result if isinstance(result, tuple) else (result,)
+    if (
+        not key
+        or len(args) + len(new) > _MOST
+        or not written <= places.keys()
+        or not all(places.get(id(array), 0) >= len(args) for array in results)
+    ):
+        return None
+    steps = [
+        (launch, bytes([places[id(array)] for array in arrays]), tuple(numbers)) for launch, arrays, numbers in launches
+    ]
+    return (
+        key,
+        tuple([_made(array) for array in new]),
+        tuple(steps),
+        bytes([places[id(array)] for array in results]),
+        not isinstance(result, tuple),
+        tuple([arg for arg in args if not isinstance(arg, np.ndarray)]),
+    )
+
+
+def _made(array: Any) -> tuple[Callable[[Any, Any], Any], Any, Any]:
+    """A function and two arguments that give an array like this one."""
+    if array.flags.c_contiguous:
+        return np.empty, array.shape, array.dtype
+    return laid_out, (array.shape, array.strides), array.dtype

@@ -1,0 +1,126 @@
+"""What the engine repeats gives what the first call gave, and calls that differ in anything are not taken for it."""
+
+import threading
+
+import numpy as np
+import pytest
+
+import polyad
+from polyad.nn import functional
+from polyad_native import compiler, repeating
+from polyad_native.engine import engine
+
+pytestmark = pytest.mark.skipif(not compiler.usable(), reason="no native kernels here")
+
+
+@pytest.fixture
+def frames(monkeypatch):
+    """The calls that passed through Python, as they come."""
+    seen = []
+    call = repeating.Known.call
+
+    def watched(self, kernel, args):
+        seen.append(args)
+        return call(self, kernel, args)
+
+    monkeypatch.setattr(repeating.Known, "call", watched)
+    return seen
+
+
+def seeded(*shape, seed=0):
+    return polyad.tensor(np.random.default_rng(seed).standard_normal(shape).astype(np.float32))
+
+
+CALLS = {
+    "sum of two": lambda x, y: x + y,
+    "power": lambda x, y: x.abs() ** 1.7,
+    "number": lambda x, y: x * 2.5,
+    "softmax": lambda x, y: x.softmax(-1),
+    "softmax of columns": lambda x, y: x.softmax(0),
+    "layer norm": lambda x, y: functional.layer_norm(x, x.shape[-1:], y[0], y[1]),
+    "sum along": lambda x, y: x.sum(0),
+    "sum of all": lambda x, y: x.sum(),
+    "variance": lambda x, y: x.var(1),
+    "choice": lambda x, y: polyad.where(x > 0, x, y),
+    "turned": lambda x, y: x.t() + y.t(),
+    "broadcast": lambda x, y: x - y[:, :1],
+    "batch norm": lambda x, y: functional.batch_norm(x, None, None, y[0], y[1], True),
+}
+
+
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS.keys())
+def test_repeated_calls_compute_anew(call, frames) -> None:
+    x, y = seeded(33, 47), seeded(33, 47, seed=1)
+    call(x, y)
+    call(x, y)
+    before = len(frames)
+    other, another = seeded(33, 47, seed=2), seeded(33, 47, seed=3)
+    found = call(other, another)
+    assert len(frames) == before
+    for _ in range(20):  # memory that was freed comes again with other numbers in it
+        assert (call(other, another) == found).all()
+    expected = call(seeded(34, 47).copy_(polyad.cat([other, other[:1]]))[:33], another)
+    polyad.testing.assert_close(found, expected, rtol=0, atol=0)
+
+
+def test_one_array_twice_is_another_call() -> None:
+    x, y = seeded(40, 40), seeded(40, 40, seed=1)
+    for _ in range(3):
+        square, product = x * x, x * y
+        assert (square.numpy() == x.numpy() ** 2).all()
+        assert (product.numpy() == x.numpy() * y.numpy()).all()
+        assert ((y * y).numpy() == y.numpy() ** 2).all()
+
+
+def test_layouts_and_numbers_are_told_apart() -> None:
+    x = seeded(40, 40)
+    for _ in range(3):
+        for view in (x, x.t(), x[::2], x[:, ::2], x[:20, :20], x[1:, 1:], x.reshape(-1), x.reshape(4, 10, 40)):
+            for number in (2, 2.0, True, 3.0, -0.0, 0.0, float("nan")):
+                expected = view.numpy() * np.float32(number)
+                np.testing.assert_array_equal((view * number).numpy(), expected)
+                assert (np.signbit((view * number).numpy()) == np.signbit(expected))[expected == 0].all()
+            np.testing.assert_array_equal(view.abs().numpy(), abs(view.numpy()))
+
+
+def test_more_layouts_than_are_kept() -> None:
+    for _ in range(3):
+        for width in range(30, 30 + 2 * repeating._KEPT):
+            x = seeded(40, width, seed=width)
+            np.testing.assert_array_equal((x + 1.5).numpy(), x.numpy() + np.float32(1.5))
+
+
+def test_threads_share_what_is_kept() -> None:
+    wrong = []
+
+    def work(seed):
+        for turn in range(200):
+            x = seeded(32, 32 + turn % 20, seed=seed)
+            if not ((x * x - x).numpy() == x.numpy() * x.numpy() - x.numpy()).all():
+                wrong.append((seed, turn))
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_what_asks_the_backend_is_not_kept(frames) -> None:
+    x = polyad.arange(1, 2001)
+    divisor = polyad.full((2000,), 7)
+    for _ in range(3):
+        assert ((x // divisor).numpy() == x.numpy() // 7).all()
+    with pytest.raises(ZeroDivisionError):
+        x // polyad.zeros(2000, dtype=polyad.int64)
+
+
+def test_memory_that_cannot_be_had_is_an_error() -> None:
+    def refuse(*given):
+        raise MemoryError("none left")
+
+    array = np.zeros(3, np.float32)
+    kept = (engine().key((array,)), ((refuse, (3,), array.dtype),), (), b"\x01", True)
+    with pytest.raises(MemoryError, match="none left"):
+        engine().chooser(print, print, 0, 1, print, [kept])(array)
