@@ -45,7 +45,7 @@ def generated() -> Iterator[tuple[str, Callable[[Signature], Call | None], int]]
 
 _LONG = {
     "gelu", "gelu_backward", "layer_norm", "layer_norm_backward", "rms_norm", "rms_norm_backward", "batch_norm",
-    "batch_norm_backward",
+    "batch_norm_backward", "softmax", "softmax_backward", "log_softmax", "log_softmax_backward",
 }  # fmt: skip
 """Ops for which NumPy is called so often that tensors of any size are faster without."""
 
