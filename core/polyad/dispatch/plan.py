@@ -99,9 +99,9 @@ class Plan:
 
     def wrap(self, arrays: Any) -> Any:
         """The tensors of several result arrays, in the op's result type."""
-        return tuple(
+        return tuple([
             Tensor._of(array, t.nd if array.ndim else t.zd) for array, t in zip(arrays, self.types, strict=True)
-        )
+        ])  # fmt: skip
 
 
 _NONE, _NUMBER = type(None), numbers.Complex
