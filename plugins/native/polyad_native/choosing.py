@@ -111,7 +111,7 @@ def _either(
                 native.append(make(types))
             kernel = native[0]
             if kernel is not None and (out or not given):
-                return known.call(kernel, args) if launches and not given else kernel(*args, **given)
+                return known.call(kernel, args, **given) if launches else kernel(*args, **given)
         except NotNative as reason:
             if reason.always:
                 native[:] = [None]

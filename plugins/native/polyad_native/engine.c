@@ -268,8 +268,9 @@ static Object *choose(Object *self, Object *const *args, intptr_t count, Object 
         intptr_t size = 1;
         for (int d = 0; d < array->rank; ++d) size *= array->shape[d];
         if (size < least) continue;
-        if (!names) {
-            Object *result = repeated(PyTuple_GetItem(self, 5), args, count, size < HELD_SIZE);
+        if (!names || PyTuple_Size(names) == 1) { /* out */
+            const int out = names != NULL;
+            Object *result = repeated(PyTuple_GetItem(self, 5), args, count + out, out, size < HELD_SIZE);
             if (result || PyErr_Occurred()) return result;
         }
         return PyObject_Vectorcall(PyTuple_GetItem(self, 1), args, (size_t)count, names);
@@ -300,7 +301,7 @@ static Object *layout(Object *self, Object *const *args, intptr_t count)
 static Method methods[] = {
     {"align", align, FASTCALL, "align(api, huge_pages)"},
     {"chooser", chooser, FASTCALL, "chooser(other, native, least, places, plain, known)"},
-    {"key", key, FASTCALL, "key(args)"},
+    {"key", key, FASTCALL, "key(args, out)"},
     {"addresses", addresses, FASTCALL, "addresses(): of polyad_parallel and polyad_threads"},
     {"layout", layout, FASTCALL, ""},
     {"launcher", launcher, FASTCALL, "launcher(entry, instances, geometry)"},

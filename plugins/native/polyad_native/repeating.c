@@ -5,7 +5,7 @@
    follow are repeated here, without a frame of Python. */
 
 enum { WORDS = 128, SLOTS = 64, HELD_SIZE = 1 << 13 /* elements for whose sake other threads need not run meanwhile */ };
-enum { KEY, MADE, LAUNCHES, RESULTS, SINGLE }; /* what a known call is a tuple of; what comes after is only held */
+enum { KEY, MADE, LAUNCHES, RESULTS, SINGLE, SIZES }; /* what a known call is a tuple of; what comes after is only held */
 
 static struct { Object *launches; pthread_t thread; } watching;
 
@@ -30,11 +30,12 @@ static int watched(Object *launch, Object *const *args)
     return failed;
 }
 
-/* What tells calls apart: the arrays' shapes and strides, and which of them are the same array; the values of floats and
+/* What tells calls apart: whether the last of *args* is *out*, the array for the result; the arrays' shapes and strides, and which of them are the same array; the values of floats and
    ints; a tuple's items, and which objects all others are. Gives the number of words; 0 if there are too many. */
-static int describe(Object *const *args, intptr_t count, intptr_t *words)
+static int describe(Object *const *args, intptr_t count, int out, intptr_t *words)
 {
     int n = 0;
+    words[n++] = out;
     for (intptr_t at = 0; at < count; ++at) {
         struct Object *type = args[at]->type;
         if (n + 3 > WORDS) return 0;
@@ -67,15 +68,39 @@ static int describe(Object *const *args, intptr_t count, intptr_t *words)
     return n;
 }
 
-/* key(args): what the call is known by; empty if it cannot be known. */
+/* key(args, out): what the call is known by; empty if it cannot be known. */
 static Object *key(Object *self, Object *const *args, intptr_t count)
 {
     intptr_t words[WORDS];
     Object *given[SLOTS];
     const intptr_t size = PyTuple_Size(args[0]);
     for (intptr_t at = 0; at < size && at < SLOTS; ++at) given[at] = PyTuple_GetItem(args[0], at);
-    const int n = size > SLOTS ? 0 : describe(given, size, words);
+    const int n = size > SLOTS ? 0 : describe(given, size, args[1] == &_Py_TrueStruct, words);
     return PyBytes_FromStringAndSize((const char *)words, n * (intptr_t)sizeof *words);
+}
+
+/* The bytes that an array's elements, of *size* bytes each, lie within. */
+static void extent(const Array *array, int size, const char **begin, const char **end)
+{
+    *begin = array->data, *end = array->data + size;
+    for (int d = 0; d < array->rank; ++d) {
+        const intptr_t reach = (array->shape[d] - 1) * array->strides[d];
+        if (reach < 0) *begin += reach;
+        else *end += reach;
+    }
+}
+
+/* Whether the last of *args*, which is written, lies apart from the others, or is one of them. */
+static int apart(Object *const *args, intptr_t count, const unsigned char *sizes)
+{
+    const char *begin, *end, *first, *last;
+    extent((Array *)args[count - 1], sizes[count - 1], &begin, &end);
+    for (intptr_t at = 0; at < count - 1; ++at) {
+        if (args[at] == args[count - 1] || !sizes[at]) continue;
+        extent((Array *)args[at], sizes[at], &first, &last);
+        if (first < end && begin < last) return 0;
+    }
+    return 1;
 }
 
 static Object *repeat(Object *known, Object *const *args, intptr_t count, int hold)
@@ -119,14 +144,15 @@ done:
 }
 
 /* The result of a call that is in the list *all*; NULL without an error if it is not. */
-static Object *repeated(Object *all, Object *const *args, intptr_t count, int hold)
+static Object *repeated(Object *all, Object *const *args, intptr_t count, int out, int hold)
 {
     const intptr_t size = PyList_Size(all);
     intptr_t words[WORDS];
-    const intptr_t bytes = size && count <= SLOTS ? describe(args, count, words) * (intptr_t)sizeof *words : 0;
+    const intptr_t bytes = size && count <= SLOTS ? describe(args, count, out, words) * (intptr_t)sizeof *words : 0;
     for (intptr_t at = 0; bytes && at < size; ++at) {
         Object *known = PyList_GetItem(all, at), *by = PyTuple_GetItem(known, KEY);
         if (PyBytes_Size(by) != bytes || memcmp(PyBytes_AsString(by), words, (size_t)bytes)) continue;
+        if (out && !apart(args, count, (const unsigned char *)PyBytes_AsString(PyTuple_GetItem(known, SIZES)))) return NULL;
         Py_IncRef(known); /* another thread may take it out of the list meanwhile */
         Object *result = repeat(known, args, count, hold);
         Py_DecRef(known);

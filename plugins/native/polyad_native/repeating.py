@@ -36,22 +36,22 @@ class Known:
         self.calls: list[Any] = []
         self._left = _WATCHED
 
-    def call(self, kernel: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-        """The result of ``kernel(*args)``, which is kept if it can be."""
+    def call(self, kernel: Callable[..., Any], args: tuple[Any, ...], **given: Any) -> Any:
+        """The result of ``kernel(*args)``, or with ``out`` *given*, which is kept if it can be."""
         ours = runtime()
         if not self._left or ours.made is not None:
-            return kernel(*args)
+            return kernel(*args, **given)
         self._left -= 1
         made: list[Any] = []
         launches: list[Any] = []
         ours.made = made
         engine().watch(launches)
         try:
-            result = kernel(*args)
+            result = kernel(*args, **given)
         finally:
             engine().watch(None)
             alone, ours.made = ours.made is made, None
-        found = _kept(args, made, launches, result) if alone else None
+        found = _kept((*args, *given.values()), bool(given), made, launches, result) if alone else None
         if found is not None:
             if len(self.calls) == _KEPT:
                 del self.calls[0]
@@ -59,10 +59,12 @@ class Known:
         return result
 
 
-def _kept(args: tuple[Any, ...], made: Sequence[Any], launches: Sequence[Any], result: Any) -> Any:
+def _kept(args: tuple[Any, ...], out: bool, made: Sequence[Any], launches: Sequence[Any], result: Any) -> Any:
     """What the engine repeats: see repeating.c; None where a launch takes more than operands and new arrays."""
     places = {id(arg): place for place, arg in enumerate(args) if isinstance(arg, np.ndarray)}
-    key = engine().key(args)
+    if out and not isinstance(args[-1], np.ndarray):
+        return None
+    key = engine().key(args, out)
     written = {id(array) for _, arrays, _ in launches for array in arrays}
     new = [array for array in made if id(array) in written]
     places |= {id(array): len(args) + place for place, array in enumerate(new)}
@@ -71,7 +73,7 @@ def _kept(args: tuple[Any, ...], made: Sequence[Any], launches: Sequence[Any], r
         not key
         or len(args) + len(new) > _MOST
         or not written <= places.keys()
-        or not all(places.get(id(array), 0) >= len(args) for array in results)
+        or not all(places.get(id(array), 0) >= len(args) - out for array in results)
     ):
         return None
     steps = [
@@ -83,6 +85,7 @@ def _kept(args: tuple[Any, ...], made: Sequence[Any], launches: Sequence[Any], r
         tuple(steps),
         bytes([places[id(array)] for array in results]),
         not isinstance(result, tuple),
+        bytes([arg.itemsize if isinstance(arg, np.ndarray) else 0 for arg in args]),
         tuple([arg for arg in args if not isinstance(arg, np.ndarray)]),
     )
 

@@ -72,6 +72,36 @@ def test_one_array_twice_is_another_call() -> None:
         assert ((y * y).numpy() == y.numpy() ** 2).all()
 
 
+def test_results_in_given_memory(frames) -> None:
+    x, y = seeded(40, 40), seeded(40, 40, seed=1)
+    counts = []
+    for _ in range(4):
+        total = x.clone()
+        assert (total.add_(y).numpy() == x.numpy() + y.numpy()).all()
+        total = polyad.empty(40, 40)
+        assert polyad.add(x, y, out=total) is total
+        assert (total.numpy() == x.numpy() + y.numpy()).all()
+        assert (polyad.exp(x, out=total).numpy() == x.exp().numpy()).all()
+        counts.append(len(frames))
+    assert counts[1] == counts[3]
+
+
+def test_memory_that_is_written_and_read_elsewhere() -> None:
+    line = np.zeros(40, np.float32)
+    written, beside, into, backwards = line[10:20], line[20:30], line[15:25], line[29:19:-1]
+    known = []
+
+    def native(*args, out):
+        return "native"
+
+    call = engine().chooser(print, native, 0, 1, print, known)
+    for other in (beside, into, backwards, line[19:9:-1]):
+        known[:] = [(engine().key((other, written), True), (), (), b"\x01", True, b"\x04\x04")]
+        apart = other is beside or other is backwards
+        assert (call(other, out=written) is written) == apart
+        assert apart or call(other, out=written) == "native"
+
+
 def test_layouts_and_numbers_are_told_apart() -> None:
     x = seeded(40, 40)
     for _ in range(3):
@@ -121,6 +151,6 @@ def test_memory_that_cannot_be_had_is_an_error() -> None:
         raise MemoryError("none left")
 
     array = np.zeros(3, np.float32)
-    kept = (engine().key((array,)), ((refuse, (3,), array.dtype),), (), b"\x01", True)
+    kept = (engine().key((array,), False), ((refuse, (3,), array.dtype),), (), b"\x01", True, b"\x04")
     with pytest.raises(MemoryError, match="none left"):
         engine().chooser(print, print, 0, 1, print, [kept])(array)
