@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import collections
+import inspect
+from collections.abc import Callable
 
 import pytest
 
 import polyad
 from polyad.backend import registry
+from polyad.dispatch.op import PUBLIC
 from polyad.errors import DeviceError, KernelFailure
 from polyad.utils.data import DataLoader, TensorDataset
 
@@ -57,17 +60,76 @@ def test_every_dtype_is_pinned(accelerator, dtype) -> None:
     assert y.tolist() == x.tolist()
 
 
+WINDOWS = ("hann_window", "hamming_window", "blackman_window", "bartlett_window", "kaiser_window")
+NEW = {
+    **{name: ((2, 3),) for name in ("empty", "zeros", "ones", "rand", "randn")},
+    "full": ((2, 3), 7),
+    "empty_strided": ((2, 3), (1, 2)),
+    "empty_permuted": ((2, 3), (1, 0)),
+    "arange": (4,),
+    "range": (1, 4),
+    "linspace": (0, 1, 3),
+    "logspace": (0, 1, 3),
+    "eye": (3,),
+    "tensor": ([1, 2],),
+    "scalar_tensor": (3,),
+    "randint": (5, (2, 3)),
+    "randperm": (4,),
+    "normal": (0.0, 1.0, (2, 3)),
+    "tril_indices": (2, 2),
+    "triu_indices": (2, 2),
+    "fft.fftfreq": (4,),
+    "fft.rfftfreq": (4,),
+    **dict.fromkeys(WINDOWS, (4,)),
+}
+LIKE = {"full_like": (7,), "randint_like": (5,)}
+OF_TENSORS = {
+    **{f"new_{name}": ((2, 3),) for name in ("empty", "zeros", "ones")},
+    "new_full": ((2, 3), 7),
+    "new_empty_strided": ((2, 3), (4, 1)),
+    "new_tensor": ([1, 2],),
+}
+
+
+def calls_of_factories() -> dict[str, tuple[Callable[..., polyad.Tensor], tuple[object, ...]]]:
+    """A call of each factory whose signature has pin_memory, without a device."""
+    like = polyad.ones(3, 2, device="cpu").T
+    found = {}
+    for path, op in PUBLIC.items():
+        if "pin_memory" in inspect.signature(op.call).parameters:
+            found[path] = op.call, (like, *LIKE.get(path, ())) if path.endswith("_like") else NEW[path]
+    for name, given in OF_TENSORS.items():
+        found[name] = getattr(like, name), given
+    return found
+
+
+@pytest.mark.filterwarnings("ignore:range")
 def test_new_tensors_in_pinned_memory(accelerator) -> None:
-    for made in (
-        polyad.empty(2, 3, device="cpu", pin_memory=True),
-        polyad.empty_strided((2, 3), (1, 2), device="cpu", pin_memory=True),
-        polyad.empty_permuted((2, 3), (1, 0), device="cpu", pin_memory=True),
-        polyad.ones(1, device="cpu").new_empty_strided((2, 3), (4, 1), pin_memory=True),
-        polyad.hann_window(4, device="cpu", pin_memory=True),
-    ):
-        assert made.is_pinned()
-    with pytest.raises(DeviceError, match="only memory of the cpu is pinned"):
-        polyad.empty(2, device="fake", pin_memory=True)
+    calls = calls_of_factories()
+    assert len(calls) == len(NEW) + 7 + len(OF_TENSORS), "a factory lacks pin_memory"
+    for name, (factory, given) in calls.items():
+        polyad.manual_seed(0)
+        ordinary = factory(*given, device="cpu")
+        polyad.manual_seed(0)
+        pinned = factory(*given, device="cpu", pin_memory=True)
+        assert pinned.is_pinned(), name
+        assert not ordinary.is_pinned(), name
+        assert (pinned.shape, pinned.stride(), pinned.dtype) == (ordinary.shape, ordinary.stride(), ordinary.dtype)
+        if "empty" not in name:
+            assert pinned.tolist() == ordinary.tolist(), name
+        if pinned.is_floating_point():
+            leaf = factory(*given, device="cpu", pin_memory=True, requires_grad=True)
+            assert leaf.is_pinned()
+            assert leaf.requires_grad
+            assert leaf.is_leaf, name
+
+
+@pytest.mark.filterwarnings("ignore:range")
+def test_only_memory_of_the_cpu_is_pinned(accelerator) -> None:
+    for factory, given in calls_of_factories().values():
+        with pytest.raises(DeviceError, match="only memory of the cpu is pinned"):
+            factory(*given, device="fake", pin_memory=True)
+        assert not factory(*given, device="meta", pin_memory=True).is_pinned()
 
 
 def test_gradients_flow_to_what_was_pinned(accelerator) -> None:

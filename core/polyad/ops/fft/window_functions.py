@@ -16,7 +16,7 @@ from ...dtypes import DType, float32, get_default_dtype
 from ...errors import DTypeError, ShapeError
 from ...layout import normalize_shape
 from ...memory_formats import check_layout
-from ..creation.factories import _arange, _full
+from ..creation.factories import _arange, _full, finished
 
 if TYPE_CHECKING:
     from ...tensor import Tensor
@@ -44,9 +44,7 @@ def _window(
     else:
         wide = float32 if dtype.itemsize == 2 else dtype
         window = formula(_arange(0, 1, length, wide, where), length if periodic else length - 1).to(dtype)
-    if pin_memory:
-        window = window.pin_memory()
-    return window.requires_grad_() if requires_grad else window
+    return finished(window, requires_grad, pin_memory)
 
 
 def _cosines(*weights: float) -> Callable[[Tensor, int], Tensor]:
