@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import dataclasses
 import inspect
 from collections.abc import Callable
 
@@ -62,7 +63,7 @@ def test_every_dtype_is_pinned(accelerator, dtype) -> None:
 
 WINDOWS = ("hann_window", "hamming_window", "blackman_window", "bartlett_window", "kaiser_window")
 NEW = {
-    **{name: ((2, 3),) for name in ("empty", "zeros", "ones", "rand", "randn")},
+    **dict.fromkeys(("empty", "zeros", "ones", "rand", "randn"), ((2, 3),)),
     "full": ((2, 3), 7),
     "empty_strided": ((2, 3), (1, 2)),
     "empty_permuted": ((2, 3), (1, 0)),
@@ -269,3 +270,55 @@ def test_batches_in_pinned_memory(accelerator) -> None:
     assert batch["list"][1][1] == 3
     assert batch["own"] == "pinned by itself"
     assert list(batch["range"]) == [0, 1]
+
+
+class Encoded(collections.UserDict):
+    """A batch that is a mapping and holds more than its entries."""
+
+    def __init__(self, data, tokenizer) -> None:
+        super().__init__(data)
+        self.tokenizer = tokenizer
+
+
+class Row(list):
+    def __init__(self, length: int) -> None:
+        super().__init__([None] * length)
+        self.note = "kept"
+
+
+class Box(tuple):
+    pass
+
+
+@dataclasses.dataclass
+class Sample:
+    x: polyad.Tensor
+    name: str
+
+
+def test_batches_of_other_classes_keep_all_that_they_hold(accelerator) -> None:
+    def collate(samples):
+        x = polyad.ones(1, device="cpu")
+        row = Row(1)
+        row[0] = x
+        boxes = collections.defaultdict(list, box=Box([x]))
+        return Encoded({"row": row, "boxes": boxes, "sample": Sample(x, "a")}, "words")
+
+    (batch,) = DataLoader([1], collate_fn=collate, pin_memory=True)
+    assert batch.tokenizer == "words"
+    assert batch["row"].note == "kept"
+    assert batch["row"][0].is_pinned()
+    assert batch["boxes"].default_factory is list
+    assert type(batch["boxes"]["box"]) is Box
+    assert batch["boxes"]["box"][0].is_pinned()
+    assert batch["sample"].x.is_pinned()
+    assert batch["sample"].name == "a"
+
+
+def test_a_tuple_subclass_of_a_batch_that_pins_itself(accelerator) -> None:
+    class Batch(tuple):
+        def pin_memory(self):
+            return "pinned by itself"
+
+    (batch,) = DataLoader([1], collate_fn=lambda samples: {"inner": [Batch()]}, pin_memory=True)
+    assert batch["inner"] == ["pinned by itself"]
