@@ -17,6 +17,7 @@ from typing import Any
 
 from .. import streams
 from ..compatibility.absent import stand_in
+from ..legacy_types import types_on
 from . import random as random
 from .devices import (
     can_device_access_peer as can_device_access_peer,
@@ -87,6 +88,8 @@ def __getattr__(name: str) -> Any:
         return random.generators()
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
+
+globals().update(types_on("cuda"))  # FloatTensor and its like
 
 MemPool = stand_in("cuda.MemPool")
 use_mem_pool = stand_in("cuda.use_mem_pool")
