@@ -61,7 +61,7 @@ class TensorType(type):
         where = registry.resolve_device(cls.device_type if device is None else device)
         if where.type != cls.device_type:
             raise DeviceError(
-                f"{cls.__name__}: {cls.__module__}.{cls.__name__} is on device type {cls.device_type!r}, not on {where}",
+                f"{cls.__name__}: {cls.__module__}.{cls.__name__} is on {cls.device_type!r}, not on {where}",
                 fix=f"use polyad.tensor(data, dtype=polyad.{cls.dtype.name}, device={str(where)!r})",
             )
         given = data if size is None else (Size(size),)

@@ -272,6 +272,13 @@ class Backend(ABC):
         """
         raise BufferError(f"{self.info.name} shares no memory through DLPack")
 
+    def lent(self, address: int, count: int, dtype: DType, owner: Any) -> tuple[Any, Device]:
+        """An array (count,) over memory of a device at *address*, which *owner* keeps alive, and the device.
+
+        Raises DeviceError for an address that is in no device's memory, or at which no element may begin.
+        """
+        raise NotSupported(f"{self.info.name} takes no addresses", fix="copy the array to the cpu first")
+
     def synchronize(self, device: Device) -> None:
         """Wait until all work on *device* is done. The default suits kernels that return when they have finished."""
         return

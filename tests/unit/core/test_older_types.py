@@ -60,7 +60,7 @@ def test_a_type_is_of_a_device() -> None:
         assert x.type(without_device).type() == "polyad.meta.DoubleTensor"
     with pytest.raises(TypeError, match="FloatTensor: it cannot show a tensor that is on meta"):
         polyad.FloatTensor(x)
-    with pytest.raises(RuntimeError, match="FloatTensor is on device type 'cpu', not on meta"):
+    with pytest.raises(RuntimeError, match="FloatTensor is on 'cpu', not on meta"):
         polyad.FloatTensor(2, device="meta")
     with polyad.device("meta"):
         assert polyad.FloatTensor([1]).device.type == "cpu"

@@ -32,7 +32,7 @@ def test_constructors():
     with polyad.cuda.device(1):
         assert polyad.cuda.FloatTensor(2).device.index == 1
     assert polyad.cuda.FloatTensor(2, device="cuda:1").device.index == 1
-    with pytest.raises(RuntimeError, match="is on device type 'cuda', not on cpu"):
+    with pytest.raises(RuntimeError, match="is on 'cuda', not on cpu"):
         polyad.cuda.FloatTensor(2, device="cpu")
     with pytest.raises(TypeError, match="it cannot show a tensor that is on cpu"):
         polyad.cuda.FloatTensor(polyad.zeros(2))

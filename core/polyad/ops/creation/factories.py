@@ -469,10 +469,12 @@ def range(
 def tensor(
     data: Any, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
 ) -> Tensor:
-    """A new tensor holding a copy of *data*: numbers, nested lists, a NumPy array or a tensor.
+    """A new tensor holding a copy of *data*: numbers, nested lists, a NumPy array, an array on a GPU or a tensor.
 
-    The dtype follows the data (float: the default dtype, int: int64) unless given. Raises ValueError for ragged lists
-    and TypeError for data that is not numeric.
+    The dtype follows the data (float: the default dtype, int: int64) unless given. What has
+    ``__cuda_array_interface__``, such as CuPy's arrays, stays on its device unless *device* is given.
+
+    Raises ValueError for ragged lists and TypeError for data that is not numeric.
 
     >>> import polyad
     >>> polyad.tensor([[1, 2], [3, 4]])
@@ -484,9 +486,22 @@ def tensor(
     if isinstance(data, Tensor):
         result = data.detach().to(dtype=dtype, device=device, copy=True)
         return finished(result.clone() if result._storage is not None else result, requires_grad, pin_memory)
+    if _describes_gpu_memory(data):
+        from ...interop.cuda_array import shared_with
+
+        lent, _ = shared_with(data)
+        return finished(lent.to(dtype=dtype, device=device, copy=True), requires_grad, pin_memory)
     where = registry.resolve_device(device)
     values, found = host_data(data, dtype, copy=bool(state.modes))  # what a mode sees is not the caller's memory
     return finished(_bring(values, found, where), requires_grad, pin_memory)
+
+
+_WITHOUT_ATTRIBUTES = frozenset({list, tuple, bool, int, float, complex})
+"""Classes of what `tensor` gets most, which describe no memory."""
+
+
+def _describes_gpu_memory(data: Any) -> bool:
+    return data.__class__ not in _WITHOUT_ATTRIBUTES and hasattr(data, "__cuda_array_interface__")
 
 
 def _bring(values: Any, dtype: DType, device: Device) -> Tensor:
@@ -533,7 +548,8 @@ def scalar_tensor(
 
 @function(method=False)
 def as_tensor(data: Any, dtype: DType | None = None, device: Any = None) -> Tensor:
-    """*data* as a tensor, without a copy where possible: a tensor itself, a NumPy array's own memory; see `tensor`.
+    """*data* as a tensor, without a copy where possible: a tensor itself, the own memory of a NumPy array or of an
+    object with ``__cuda_array_interface__``, such as CuPy's arrays; see `tensor`.
 
     >>> import polyad
     >>> x = polyad.ones(2)
@@ -544,6 +560,11 @@ def as_tensor(data: Any, dtype: DType | None = None, device: Any = None) -> Tens
         return data.to(dtype=dtype, device=device)
     from ...interop.numpy import shared_with
 
+    if _describes_gpu_memory(data):
+        from ...interop import cuda_array
+
+        lent, writable = cuda_array.shared_with(data)
+        return lent.to(dtype=dtype, device=device, copy=not writable)
     shared = shared_with(data)
     if shared is None:
         return tensor(data, dtype=dtype, device=device)
@@ -574,7 +595,15 @@ def asarray(
     """
     from ...interop.numpy import buffer_of, frombuffer, is_numpy, shared_with
 
-    found = obj if isinstance(obj, Tensor) else shared_with(obj)
+    writable = True
+    if isinstance(obj, Tensor):
+        found = obj
+    elif _describes_gpu_memory(obj):
+        from ...interop import cuda_array
+
+        found, writable = cuda_array.shared_with(obj)
+    else:
+        found = shared_with(obj)
     memory = None if found is not None or is_numpy(obj) else buffer_of(obj)
     if memory is not None:
         if memory.readonly and copy is not False:
@@ -586,8 +615,10 @@ def asarray(
                 f"asarray: {type(obj).__name__} has no memory to share, but copy is False", fix="let copy be None"
             )
         return tensor(obj, dtype=dtype, device=device, requires_grad=bool(requires_grad))
-    if copy:
+    if copy or (copy is None and not writable):
         return tensor(found, dtype=dtype, device=device, requires_grad=bool(requires_grad))
+    if not writable:
+        raise ArgumentError("asarray: the memory is read-only, but copy is False", fix="let copy be None")
     result = found.to(dtype=dtype, device=device)
     if copy is False and result is not found:
         raise ArgumentError("asarray: the dtype or device needs a copy, but copy is False", fix="let copy be None")
