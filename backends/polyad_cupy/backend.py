@@ -23,6 +23,7 @@ from .libraries import cudnn
 from .runtime import discovery
 from .runtime.device import Device as CudaDevice, opened, opened_devices
 from .runtime.generated import CudaRuntime, runtime_of
+from .runtime.markers import CudaMarkers
 from .runtime.queues import CudaStreams
 
 
@@ -213,6 +214,9 @@ class CudaBackend(Backend):
 
     def streams(self, device: Device) -> CudaStreams:
         return self.device(device).streams
+
+    def markers(self) -> CudaMarkers:
+        return CudaMarkers()
 
     def library_version(self, name: str) -> int | None:
         if name != "cudnn":

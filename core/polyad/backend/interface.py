@@ -22,6 +22,7 @@ from ..device import Device
 from ..dtypes import DType
 from ..errors import NotSupported
 from .capabilities import BackendInfo, Capabilities
+from .markers import Markers
 from .memory import MemoryStats
 from .properties import DeviceProperties
 
@@ -335,6 +336,10 @@ class Backend(ABC):
     def library_version(self, name: str) -> int | None:
         """The version of a vendor's library that kernels call, such as "cudnn"; None if there is none of that name."""
         return None
+
+    def markers(self) -> Markers:
+        """How the vendor's profiler is told what a program does."""
+        raise NotSupported(f"{self.info.name} tells no profiler", fix="use polyad.autograd.profiler")
 
     def num_threads(self) -> int:
         """How many threads of the host a kernel may use."""

@@ -7,6 +7,8 @@ install.
     graphs.py   work that is captured, and replayed
     memory.py   what tensors and the allocator hold
     random.py   seeds
+    nvtx.py     names for NVIDIA's profilers
+    profiler.py when they are to look
     amp.py      PyTorch's older names for mixed precision
 """
 
@@ -82,8 +84,8 @@ from .random import (
 
 
 def __getattr__(name: str) -> Any:
-    if name == "amp":  # loaded when it is wanted: it brings the optimizers' scaler
-        return importlib.import_module(f"{__name__}.amp")
+    if name in ("amp", "nvtx", "profiler"):  # loaded when wanted: amp brings the optimizers' scaler
+        return importlib.import_module(f"{__name__}.{name}")
     if name == "default_generators":  # one for each device, which may not be looked for at import
         return random.generators()
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

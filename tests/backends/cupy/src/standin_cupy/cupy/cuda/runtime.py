@@ -108,6 +108,14 @@ def memcpyAsync(target, source, size, kind, stream):
         raise simulation.Failure("InvalidMemcpyDirection")
 
 
+def profilerStart():
+    simulation.told.append(("collect", True))
+
+
+def profilerStop():
+    simulation.told.append(("collect", False))
+
+
 class PointerAttributes:
     """What the driver knows of an address."""
 
