@@ -219,6 +219,8 @@ class CudaBackend(Backend):
         return CudaMarkers()
 
     def library_version(self, name: str) -> int | None:
+        if name == "cuda":
+            return int(runtime.runtimeGetVersion())
         if name != "cudnn":
             return None
         try:

@@ -334,7 +334,7 @@ class Backend(ABC):
         return None
 
     def library_version(self, name: str) -> int | None:
-        """The version of a vendor's library that kernels call, such as "cudnn"; None if there is none of that name."""
+        """The version of a vendor's library that kernels call, such as "cuda" or "cudnn"; None if there is none."""
         return None
 
     def markers(self) -> Markers:

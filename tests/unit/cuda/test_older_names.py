@@ -48,6 +48,21 @@ def test_default_types():
     assert polyad.zeros(1).type() == "polyad.FloatTensor"
 
 
+def test_versions_and_architectures():
+    assert polyad.version.cuda == "12.9"
+    assert polyad.version.hip is None
+    assert polyad.backends.cuda.is_built()
+    assert polyad.cuda.get_arch_list() == ["sm_90"]
+    assert polyad.cuda.is_bf16_supported()
+    assert polyad.cuda.is_bf16_supported(including_emulation=False)
+    assert polyad.cuda.is_tf32_supported()
+
+
+def test_the_version_of_cudnn(library):
+    assert polyad.backends.cudnn.is_available()
+    assert polyad.backends.cudnn.version() > 90000
+
+
 def test_modules_and_storages():
     layer = polyad.nn.Linear(1, 1).type("torch.cuda.DoubleTensor")
     assert layer.weight.type() == "polyad.cuda.DoubleTensor"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 
-from ..simulation import told
+from .. import simulation
 
 _numbers = itertools.count(1)
 
@@ -14,22 +14,22 @@ def _text(message: str) -> str:
 
 
 def RangePush(message, id_color=-1):
-    told.append(("push", _text(message)))
+    simulation.told.append(("push", _text(message)))
 
 
 def RangePop():
-    told.append(("pop",))
+    simulation.told.append(("pop",))
 
 
 def RangeStart(message, color):
     number = next(_numbers)
-    told.append(("start", _text(message), number))
+    simulation.told.append(("start", _text(message), number))
     return number
 
 
 def RangeEnd(range_id):
-    told.append(("end", int(range_id)))
+    simulation.told.append(("end", int(range_id)))
 
 
 def Mark(message, id_color=-1):
-    told.append(("mark", _text(message)))
+    simulation.told.append(("mark", _text(message)))
