@@ -596,6 +596,7 @@ def asarray(
     from ...interop.numpy import buffer_of, frombuffer, is_numpy, shared_with
 
     writable = True
+    found: Tensor | None
     if isinstance(obj, Tensor):
         found = obj
     elif _describes_gpu_memory(obj):

@@ -229,14 +229,14 @@ def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     >>> polyad.zeros(1).type()
     'polyad.FloatTensor'
     """
+    place = self._type.device.type
     if dtype is None:
-        where = self._type.device.type
-        return f"polyad.{'' if where == 'cpu' else where + '.'}{_TYPE_NAMES[self._type.dtype.name]}Tensor"
+        return f"polyad.{'' if place == 'cpu' else place + '.'}{_TYPE_NAMES[self._type.dtype.name]}Tensor"
     if isinstance(dtype, str):
         dtype, where = _of_name(dtype)
     else:
         dtype, where = getattr(dtype, "dtype", dtype), getattr(dtype, "device_type", None)
-    moved = where is not None and where != self._type.device.type
+    moved = where is not None and where != place
     return to(self, dtype, device=where if moved else None, non_blocking=non_blocking)
 
 

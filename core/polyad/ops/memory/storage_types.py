@@ -60,7 +60,7 @@ class UntypedStorage:
     @property
     def is_cuda(self) -> bool:
         """Whether the memory is a cuda device's."""
-        return self.device.type == "cuda"
+        return bool(self.device.type == "cuda")
 
     def nbytes(self) -> int:
         """The size of the memory in bytes."""

@@ -232,13 +232,11 @@ def pinned(batch: Any, device: Any = None) -> Any:
     """A batch with its tensors in pinned memory: in mappings, dataclasses, tuples and lists at any depth."""
     if isinstance(batch, Tensor):
         return batch.pin_memory(device)
-    if isinstance(batch, type):
-        return batch
     if hasattr(batch, "pin_memory"):
         return batch.pin_memory()
     if isinstance(batch, (str, bytes)):
         return batch
-    if dataclasses.is_dataclass(batch):
+    if dataclasses.is_dataclass(batch) and not isinstance(batch, type):
         fields = [field.name for field in dataclasses.fields(batch) if field.init]
         return dataclasses.replace(batch, **{name: pinned(getattr(batch, name), device) for name in fields})
     if isinstance(batch, Mapping):
