@@ -85,5 +85,5 @@ def test_indices_of_the_cpu(toy) -> None:
 )
 def test_others_are_refused_still(toy, call) -> None:
     here, there = polyad.ones(2, device="toy:0"), polyad.ones(2, device="toy:1")
-    with backends.fallback("allow"), pytest.raises(DeviceError, match="different devices|device"):
+    with backends.fallback("allow"), pytest.raises(DeviceError, match="device"):
         call(here, there, polyad.tensor(1.0, device="cpu"))

@@ -322,3 +322,14 @@ def test_a_tuple_subclass_of_a_batch_that_pins_itself(accelerator) -> None:
 
     (batch,) = DataLoader([1], collate_fn=lambda samples: {"inner": [Batch()]}, pin_memory=True)
     assert batch["inner"] == ["pinned by itself"]
+
+
+def test_none_is_no(accelerator) -> None:
+    x = polyad.zeros(2, device="cpu", pin_memory=None, requires_grad=None, layout=polyad.strided)
+    assert (x.is_pinned(), x.requires_grad) == (False, False)
+    assert not polyad.rand_like(x, pin_memory=None, requires_grad=None, layout=None).requires_grad
+    assert not x.new_ones(2, pin_memory=None, requires_grad=None).is_pinned()
+    with pytest.raises(TypeError, match="pin_memory is str"):
+        polyad.zeros(2, pin_memory="fake")
+    with pytest.raises(NotImplementedError, match="strided tensors alone"):
+        polyad.randn(2, layout=polyad.sparse_coo)

@@ -64,18 +64,18 @@ def _arange(start: Any, step: Any, count: int, dtype: DType, device: Device) -> 
     """start + step * i for i in [0, count)."""
 
 
-def finished(tensor: Tensor, requires_grad: bool, pin_memory: bool = False) -> Tensor:
+def finished(tensor: Tensor, requires_grad: bool | None, pin_memory: bool | None = False) -> Tensor:
     """A new *tensor* with what the caller of every factory may ask for: a gradient, and memory that is pinned."""
     if pin_memory and tensor._type.backend.holds_data:
         tensor = tensor.pin_memory()
-    return tensor.requires_grad_(requires_grad) if requires_grad is not False else tensor
+    return tensor.requires_grad_() if requires_grad else tensor
 
 
 def _beside(tensor: Tensor, device: Any) -> Any:
     return tensor.device if device is None else device
 
 
-def _wrapped_like(input: Tensor, tensor: Tensor, requires_grad: bool, pin_memory: bool = False) -> Tensor:
+def _wrapped_like(input: Tensor, tensor: Tensor, requires_grad: bool | None, pin_memory: bool | None = False) -> Tensor:
     if pin_memory:
         tensor = finished(tensor, False, True)
     return finished(input._made_like(tensor) if isinstance(input, Wrapped) else tensor, requires_grad)
@@ -89,8 +89,8 @@ def full(
     dtype: DType | None = None,
     layout: Any = None,
     device: Any = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
     out: Tensor | None = None,
 ) -> Tensor:
     """A tensor of *size* filled with *fill_value*, whose type decides the dtype unless *dtype* is given.
@@ -120,8 +120,8 @@ def zeros(
     dtype: DType | None = None,
     layout: Any = None,
     device: Any = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
     out: Tensor | None = None,
 ) -> Tensor:
     """A tensor of zeros, float32 (the default dtype) unless *dtype* is given.
@@ -144,8 +144,8 @@ def ones(
     dtype: DType | None = None,
     layout: Any = None,
     device: Any = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
     out: Tensor | None = None,
 ) -> Tensor:
     """A tensor of ones, float32 (the default dtype) unless *dtype* is given.
@@ -167,8 +167,8 @@ def empty(
     dtype: DType | None = None,
     layout: Any = None,
     device: Any = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
     memory_format: MemoryFormat = contiguous_format,
     out: Tensor | None = None,
 ) -> Tensor:
@@ -260,8 +260,8 @@ def full_like(
     dtype: DType | None = None,
     layout: Any = None,
     device: Any = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
     memory_format: MemoryFormat = preserve_format,
 ) -> Tensor:
     """A tensor filled with *fill_value*, with input's shape, dtype, device and order in memory unless others are given.
@@ -289,8 +289,8 @@ def zeros_like(
     dtype: DType | None = None,
     layout: Any = None,
     device: Any = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
     memory_format: MemoryFormat = preserve_format,
 ) -> Tensor:
     """Zeros with input's shape, dtype, device and order in memory.
@@ -319,8 +319,8 @@ def ones_like(
     dtype: DType | None = None,
     layout: Any = None,
     device: Any = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
     memory_format: MemoryFormat = preserve_format,
 ) -> Tensor:
     """Ones with input's shape, dtype, device and order in memory.
@@ -349,8 +349,8 @@ def empty_like(
     dtype: DType | None = None,
     layout: Any = None,
     device: Any = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
     memory_format: MemoryFormat = preserve_format,
 ) -> Tensor:
     """A tensor with input's shape, dtype, device and order in memory whose elements are not set.
@@ -383,8 +383,8 @@ def arange(
     dtype: DType | None = None,
     layout: Any = None,
     device: Any = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
     out: Tensor | None = None,
 ) -> Tensor:
     """start, start + step, ... below *end*; ``arange(n)`` starts at 0. int64 unless an argument is a float.
@@ -437,8 +437,8 @@ def range(
     dtype: DType | None = None,
     layout: Any = None,
     device: Any = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
 ) -> Tensor:
     """start, start + step, ... up to and with *end*, in the default floating dtype; deprecated: use `arange`.
 
@@ -526,8 +526,8 @@ def scalar_tensor(
     dtype: DType | None = None,
     layout: Any = None,
     device: Any = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
 ) -> Tensor:
     """A 0-d tensor of a number, in the default dtype unless *dtype* is given.
 
@@ -634,8 +634,8 @@ def empty_strided(
     dtype: DType | None = None,
     layout: Any = None,
     device: Any = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
 ) -> Tensor:
     """A tensor of *size* whose elements, not set, lie in memory with *stride*.
 
@@ -666,8 +666,8 @@ def empty_permuted(
     dtype: DType | None = None,
     layout: Any = None,
     device: Any = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
 ) -> Tensor:
     """A tensor of *size* whose elements, not set, lie without gaps; *physical_layout* has its dimensions, the slowest
     first.
@@ -704,8 +704,8 @@ def new_full(
     dtype: DType | None = None,
     layout: Any = None,
     device: Any = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
 ) -> Tensor:
     """`polyad.full` with this tensor's dtype and device unless others are given."""
     where = _beside(self, device)
@@ -720,8 +720,8 @@ def new_zeros(
     dtype: DType | None = None,
     layout: Any = None,
     device: Any = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
 ) -> Tensor:
     """`polyad.zeros` with this tensor's dtype and device unless others are given."""
     result = zeros(*size, dtype=dtype or self.dtype, layout=layout, device=_beside(self, device), pin_memory=pin_memory)
@@ -735,8 +735,8 @@ def new_ones(
     dtype: DType | None = None,
     layout: Any = None,
     device: Any = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
 ) -> Tensor:
     """`polyad.ones` with this tensor's dtype and device unless others are given."""
     result = ones(*size, dtype=dtype or self.dtype, layout=layout, device=_beside(self, device), pin_memory=pin_memory)
@@ -750,8 +750,8 @@ def new_empty(
     dtype: DType | None = None,
     layout: Any = None,
     device: Any = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
 ) -> Tensor:
     """`polyad.empty` with this tensor's dtype and device unless others are given."""
     result = empty(*size, dtype=dtype or self.dtype, layout=layout, device=_beside(self, device), pin_memory=pin_memory)
@@ -766,8 +766,8 @@ def new_empty_strided(
     dtype: DType | None = None,
     layout: Any = None,
     device: Any = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
 ) -> Tensor:
     """`polyad.empty_strided` with this tensor's dtype and device unless others are given."""
     result = empty_strided(

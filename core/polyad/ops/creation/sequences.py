@@ -74,8 +74,8 @@ def linspace(
     dtype: DType | None = None,
     layout: Any = None,
     device: Any = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
     out: Tensor | None = None,
 ) -> Tensor:
     """*steps* evenly spaced numbers from *start* to *end*, both included; the default dtype unless *dtype* is given.
@@ -101,8 +101,8 @@ def logspace(
     dtype: DType | None = None,
     layout: Any = None,
     device: Any = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
     out: Tensor | None = None,
 ) -> Tensor:
     """*base* raised to *steps* evenly spaced numbers from *start* to *end*.
@@ -141,8 +141,8 @@ def eye(
     dtype: DType | None = None,
     layout: Any = None,
     device: Any = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
     out: Tensor | None = None,
 ) -> Tensor:
     """The identity matrix (n, n), or (n, m) with ones on its diagonal.

@@ -40,8 +40,8 @@ def fftfreq(
     dtype: DType | None = None,
     layout: Any = None,
     device: Any = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
 ) -> Tensor:
     """The frequencies of the *n* points of `fft` of samples *d* apart: 0, 1, ..., then the negative ones, over n d.
 
@@ -68,8 +68,8 @@ def rfftfreq(
     dtype: DType | None = None,
     layout: Any = None,
     device: Any = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
 ) -> Tensor:
     """The frequencies of the n // 2 + 1 points of `rfft` of *n* samples *d* apart.
 

@@ -252,7 +252,12 @@ def _like(op: str, input: Any, dtype: DType | None, device: Any) -> tuple[Shape,
 
 
 def _finished_like(
-    op: str, tensor: Tensor, input: Tensor, memory_format: MemoryFormat, requires_grad: bool, pin_memory: bool
+    op: str,
+    tensor: Tensor,
+    input: Tensor,
+    memory_format: MemoryFormat,
+    requires_grad: bool | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     """*tensor*, or a copy of it that lies in memory as a copy of *input* in that format would: the numbers are drawn
     in row-major order in any case.
@@ -271,8 +276,8 @@ def rand(
     dtype: DType | None = None,
     layout: Any = None,
     device: Any = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
     out: Tensor | None = None,
 ) -> Tensor:
     """Numbers in [0, 1), all equally likely, in a tensor of *size*; the default dtype unless another is given.
@@ -306,8 +311,8 @@ def randn(
     dtype: DType | None = None,
     layout: Any = None,
     device: Any = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
     out: Tensor | None = None,
 ) -> Tensor:
     """Normally distributed numbers of mean 0 and variance 1 in a tensor of *size*; dtype and errors as in `rand`.
@@ -363,8 +368,8 @@ def randint(
     dtype: DType | None = None,
     layout: Any = None,
     device: Any = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
     out: Tensor | None = None,
 ) -> Tensor:
     """Integers in [low, high), in a tensor of *size*; ``randint(high, size)`` starts at 0; int64 by default.
@@ -405,8 +410,8 @@ def randperm(
     dtype: DType | None = None,
     layout: Any = None,
     device: Any = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
     out: Tensor | None = None,
 ) -> Tensor:
     """The integers in [0, n) in random order; int64 unless *dtype* is given. Raises RuntimeError for a negative n.
@@ -437,8 +442,8 @@ def rand_like(
     dtype: DType | None = None,
     layout: Any = None,
     device: Any = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
     memory_format: MemoryFormat = preserve_format,
 ) -> Tensor:
     """`rand` with input's shape, dtype, device and order in memory unless others are given.
@@ -462,8 +467,8 @@ def randn_like(
     dtype: DType | None = None,
     layout: Any = None,
     device: Any = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
     memory_format: MemoryFormat = preserve_format,
 ) -> Tensor:
     """`randn` with input's shape, dtype, device and order in memory unless others are given.
@@ -489,8 +494,8 @@ def randint_like(
     dtype: DType | None = None,
     layout: Any = None,
     device: Any = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
     memory_format: MemoryFormat = preserve_format,
 ) -> Tensor:
     """`randint` with input's shape, dtype, device and order in memory unless others are given.
@@ -520,8 +525,8 @@ def normal(
     dtype: DType | None = None,
     layout: Any = None,
     device: Any = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
     out: Tensor | None = None,
 ) -> Tensor:
     """Normally distributed numbers: of *size* for two numbers, else of the shape to which mean and std broadcast.

@@ -114,7 +114,7 @@ def tril_indices(
     dtype: DType | None = None,
     layout: Any = None,
     device: Any = None,
-    pin_memory: bool = False,
+    pin_memory: bool | None = False,
 ) -> Tensor:
     """Rows and columns, (2, n), of the elements on and below a diagonal of a (row, col) matrix, row by row.
 
@@ -137,7 +137,7 @@ def triu_indices(
     dtype: DType | None = None,
     layout: Any = None,
     device: Any = None,
-    pin_memory: bool = False,
+    pin_memory: bool | None = False,
 ) -> Tensor:
     """Rows and columns, (2, n), of the elements on and above a diagonal of a (row, col) matrix, row by row.
 
