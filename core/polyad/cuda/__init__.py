@@ -93,6 +93,19 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
+def cudart() -> Any:
+    """What PyTorch's programs ask for ``cudart().cudaProfilerStart()`` and ``cudaProfilerStop``.
+
+    Raises RuntimeError if there is no cuda device.
+
+    >>> import polyad
+    >>> if polyad.cuda.is_available():
+    ...     _ = polyad.cuda.cudart().cudaProfilerStart()
+    """
+    init()
+    return importlib.import_module(f"{__name__}.profiler").Runtime()
+
+
 globals().update(types_on("cuda"))  # FloatTensor and its like
 
 MemPool = stand_in("cuda.MemPool")

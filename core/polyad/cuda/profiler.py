@@ -29,6 +29,20 @@ def stop() -> None:
     registry.get("cuda").markers().collect(False)
 
 
+class Runtime:
+    """The functions of CUDA's runtime by which programs begin and end profiles: each returns 0, CUDA's "success"."""
+
+    def cudaProfilerStart(self) -> int:
+        """As `start`."""
+        start()
+        return 0
+
+    def cudaProfilerStop(self) -> int:
+        """As `stop`."""
+        stop()
+        return 0
+
+
 @contextmanager
 def profile() -> Iterator[None]:
     """Let the profiler collect what happens inside of the block, or, as a decorator, of a function.

@@ -261,6 +261,7 @@ def test_what_is_said_of_cuda_where_there_is_none() -> None:
             lambda: polyad.cuda.nvtx.range_push("step"),
             lambda: polyad.cuda.nvtx.range("step").__enter__(),
             polyad.cuda.profiler.start,
+            polyad.cuda.cudart,
             polyad.autograd.profiler.emit_nvtx,
         ):
             with pytest.raises(RuntimeError, match="backend 'cuda': it needs cupy"):

@@ -82,4 +82,5 @@ def test_ops_and_labels(told):
 def test_collecting(told):
     with polyad.cuda.profiler.profile():
         nvtx.mark("inside")
-    assert told == [("collect", True), ("mark", "inside"), ("collect", False)]
+    assert (polyad.cuda.cudart().cudaProfilerStart(), polyad.cuda.cudart().cudaProfilerStop()) == (0, 0)
+    assert told == [("collect", True), ("mark", "inside"), ("collect", False), ("collect", True), ("collect", False)]
