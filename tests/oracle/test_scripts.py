@@ -249,7 +249,44 @@ def collating_mappings_that_hold_more(torch: Any) -> Any:
     )
 
 
+def schedules_of_profiles(torch: Any) -> Any:
+    options = (
+        {"wait": 1, "warmup": 1, "active": 2}, {"wait": 0, "warmup": 1, "active": 1, "repeat": 2},
+        {"wait": 3, "warmup": 2, "active": 1, "skip_first": 4, "repeat": 1},
+        {"wait": 3, "warmup": 1, "active": 2, "skip_first": 2, "skip_first_wait": 1, "repeat": 2},
+        {"wait": -1, "warmup": 1, "active": 1}, {"wait": 1, "warmup": 1, "active": 0},
+    )  # fmt: skip
+
+    def planned(kwargs: dict[str, int]) -> list[str]:
+        plan = torch.profiler.schedule(**kwargs)
+        return [plan(step).name for step in range(20)]
+
+    return [raised(lambda kwargs=kwargs: planned(kwargs)) for kwargs in options]
+
+
+def recordings_of_profiles(torch: Any) -> Any:
+    """How often a recording is handed over, and after which steps."""
+    found = []
+    for kwargs, steps in (
+        ({"wait": 1, "warmup": 1, "active": 2}, 9), ({"wait": 0, "warmup": 1, "active": 1}, 4),
+        ({"wait": 0, "warmup": 1, "active": 3, "repeat": 1}, 3), ({"wait": 5, "warmup": 1, "active": 1}, 2),
+    ):  # fmt: skip
+        ready: list[int] = []
+        plan = torch.profiler.schedule(**kwargs)
+        cpu = [torch.profiler.ProfilerActivity.CPU]
+        with torch.profiler.profile(
+            activities=cpu, schedule=plan, on_trace_ready=lambda one, ready=ready: ready.append(one.step_num)
+        ) as profiled:
+            for _ in range(steps):
+                torch.ones(2).exp()
+                profiled.step()
+        found.append(ready)
+    return found
+
+
 SCRIPTS = [
+    schedules_of_profiles,
+    recordings_of_profiles,
     numbers_beside_tensors_of_another_device,
     asking_for_autocast,
     collating_mappings_that_hold_more,

@@ -22,7 +22,7 @@ from ..dispatch.modes import Mode
 from ..dispatch.op import Op
 from ..errors import ArgumentError, AutogradError, safe_repr
 from ..files import replacing
-from ..state import state, user_line
+from ..state import state, user_line, warn_user
 from ..tensor import Tensor
 
 __all__ = ["emit_nvtx", "profile", "record_function"]
@@ -77,9 +77,14 @@ class Averages(list[Average]):
     def table(self, sort_by: str | None = None, row_limit: int = 100) -> str:
         """The averages as text, the most expensive first.
 
-        Raises ValueError for a *sort_by* other than "cpu_time_total", "self_cpu_time_total", "cpu_time" or "count".
+        *sort_by* is "cpu_time_total", "self_cpu_time_total", "cpu_time" or "count"; the host's time stands for that of
+        a device ("cuda_time_total"), with a warning. Raises ValueError for another.
         """
         key = sort_by or "self_cpu_time_total"
+        for device in ("cuda", "device"):
+            if (host := str(key).replace(f"{device}_time", "cpu_time")) != key:
+                warn_user(f"table: {key} is not measured; sorted by {host}", UserWarning)
+                key = host
         if key not in _SORTS:
             raise ArgumentError(f"table: sort_by is {safe_repr(sort_by)}", fix=f"pass one of {', '.join(_SORTS)}")
         whole = self.total_average().self_cpu_time_total or 1.0
@@ -245,14 +250,18 @@ class profile(_Watch):
         """The time of all calls, in microseconds."""
         return self.total_average().self_cpu_time_total
 
-    def export_chrome_trace(self, path: str) -> None:
-        """Write the calls to a file that chrome://tracing and Perfetto show."""
+    def chrome_trace(self) -> bytes:
+        """The calls in the form of chrome://tracing and Perfetto."""
         events = [
             {"name": event.name, "ph": "X", "ts": event.start / 1e3, "dur": event.time / 1e3, "pid": 0, "tid": 0}
             for event in self.function_events
         ]
+        return json.dumps({"traceEvents": events}).encode()
+
+    def export_chrome_trace(self, path: str) -> None:
+        """Write the calls to a file that chrome://tracing and Perfetto show."""
         with replacing(path, "profile.export_chrome_trace") as file:
-            file.write(json.dumps({"traceEvents": events}).encode())
+            file.write(self.chrome_trace())
 
     def __iter__(self) -> Iterator[Event]:
         return iter(self.function_events)
