@@ -6,6 +6,7 @@ does meanwhile is shown by its vendor's profiler, see `polyad.cuda.nvtx`.
 
 from __future__ import annotations
 
+import functools
 import gzip
 import os
 import socket
@@ -167,7 +168,7 @@ class profile:
                 )
         self.schedule = schedule or (lambda step: ProfilerAction.RECORD)
         self.on_trace_ready = on_trace_ready
-        self._settings = {"record_shapes": record_shapes, "with_stack": with_stack}
+        self._new = functools.partial(_ops.profile, record_shapes=record_shapes, with_stack=with_stack)
         self._labels = schedule is not None
         self._label: record_function | None = None
         self._recorded: _ops.profile | None = None
@@ -218,7 +219,7 @@ class profile:
             self._label = None
 
     def _begin(self) -> None:
-        self._recorded = _ops.profile(**self._settings)
+        self._recorded = self._new()
         self._recorded.__enter__()
         self._recording = True
 

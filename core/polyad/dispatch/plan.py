@@ -263,18 +263,30 @@ def _has_host_numbers(op: Op, types: Signature) -> bool:
 
 
 def _bring_host_numbers(op: Op, values: tuple[Any, ...], needs_grad: bool) -> Any:
-    """Call *op* with the cpu's tensors, which are 0-d, on the device of the others."""
+    """Call *op* with the cpu's tensors, which are 0-d, on the device of the others.
+
+    One of the dtype that another operand has, without a gradient, becomes a number where the op takes numbers: nothing
+    is copied, and a captured graph keeps it.
+    """
     operands = values[: len(op.operands)]
     device = next(
         value._type.device for value in flat(operands) if isinstance(value, Tensor) and value._type.device.type != HOST
     )
 
-    def brought(value: Any) -> Any:
+    dtypes_there = {value._type.dtype for value in operands if isinstance(value, Tensor) and not value._type.zero_dim}
+
+    def brought(value: Any, given: str = "") -> Any:
         if isinstance(value, (list, tuple)):
             return [brought(item) for item in value]
-        return value.to(device) if isinstance(value, Tensor) and value._type.device != device else value
+        if not isinstance(value, Tensor) or value._type.device == device:
+            return value
+        dtype = value._type.dtype
+        as_number = given in ("number", "flexible") and dtype.category == FLOATING and dtype in dtypes_there
+        if as_number and not isinstance(value, Wrapped) and not (value.requires_grad and state.grad_enabled):
+            return value.item()
+        return value.to(device)
 
-    return op.call(*map(brought, operands), *values[len(op.operands) :])
+    return op.call(*map(brought, operands, op.operands.values()), *values[len(op.operands) :])
 
 
 def _common_device(op: Op, types: Signature, keyed: dict[str, Any], values: tuple[Any, ...]) -> Device:

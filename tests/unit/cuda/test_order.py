@@ -161,3 +161,15 @@ def test_numbers_and_indices_of_the_cpu_go_with_a_device():
     assert sorted(x[polyad.randperm(3)][:, 0].tolist()) == [0, 2, 4]
     x[polyad.tensor([True, False, False])] = polyad.tensor(7.0)
     assert x[0].tolist() == [7, 7]
+
+
+def test_a_number_of_the_cpu_can_be_captured():
+    x, scale = polyad.arange(3.0, device="cuda"), polyad.tensor(2.0)
+    polyad.cuda.synchronize()
+    with polyad.cuda.stream(polyad.cuda.Stream()):
+        assert (x / scale - scale).tolist() == [-2, -1.5, -1]
+        graph = polyad.cuda.CUDAGraph()
+        with polyad.cuda.graph(graph):
+            y = x / scale - scale
+        graph.replay()
+        assert y.tolist() == [-2, -1.5, -1]
