@@ -13,7 +13,6 @@ from polyad.device import Device
 from polyad.dtypes import DType
 from polyad.errors import DeviceError, PolyadError
 from polyad.interop.numpy import empty_on_host, numpy_dtype, polyad_dtype
-from polyad.layout import is_contiguous
 from polyad_kernels.array import Array, new
 from polyad_kernels.kernels.memory import conversion as copying
 
@@ -179,10 +178,10 @@ class CudaBackend(Backend):
         except PolyadError as error:
             raise BufferError(str(error)) from error
         steps, rest = zip(*[divmod(stride, dtype.itemsize) for stride in found.strides]) if found.ndim else ((), ())
-        if any(rest) or not is_contiguous(found.shape, steps):
-            raise BufferError("the array is not dense: copy it there first")
+        if any(rest) or min(steps, default=0) < 0:
+            raise BufferError("the array's strides are below 0, or between elements: copy it there first")
         try:
-            return borrowed(on, int(found.data.ptr), dtype, tuple(found.shape), found), dtype
+            return borrowed(on, int(found.data.ptr), dtype, tuple(found.shape), steps, found), dtype
         except DeviceError as error:
             raise BufferError(str(error)) from error
 
@@ -194,7 +193,7 @@ class CudaBackend(Backend):
         if not found.type:
             raise DeviceError(f"the address {address:#x} is in no cuda device's memory", fix="copy the array")
         on = opened(Device("cuda", int(found.device)))
-        return borrowed(on, address, dtype, (count,), owner), on.name
+        return borrowed(on, address, dtype, (count,), (1,), owner), on.name
 
     def synchronize(self, device: Device) -> None:
         self.device(device).finish()

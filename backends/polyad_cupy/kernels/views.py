@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import cupy
@@ -12,7 +11,7 @@ from polyad.codegen.packs import PACK_BYTES
 from polyad.dtypes import DType
 from polyad.errors import DeviceError
 from polyad.interop.numpy import numpy_dtype, polyad_dtype
-from polyad.layout import contiguous_strides
+from polyad.layout import reach
 from polyad_kernels.array import Array
 
 from ..runtime.memory import Borrowed
@@ -28,13 +27,15 @@ def shown(array: Array) -> Any:
 
 def taken(device: Any, made: Any) -> Array:
     """The elements of *made*, a `cupy.ndarray`, in place, to be read by work of this thread's stream."""
-    array = borrowed(device, int(made.data.ptr), polyad_dtype(made.dtype), tuple(made.shape), made)
-    array.steps = tuple([stride // array.dtype.itemsize for stride in made.strides])
-    return array
+    dtype = polyad_dtype(made.dtype)
+    steps = tuple([stride // dtype.itemsize for stride in made.strides])
+    return borrowed(device, int(made.data.ptr), dtype, tuple(made.shape), steps, made)
 
 
-def borrowed(device: Any, address: int, dtype: DType, shape: tuple[int, ...], owner: Any) -> Array:
-    """A row-major array over another library's memory, which *owner* keeps alive.
+def borrowed(
+    device: Any, address: int, dtype: DType, shape: tuple[int, ...], steps: tuple[int, ...], owner: Any
+) -> Array:
+    """An array over another library's memory, which *owner* keeps alive; *steps* are 0 or more.
 
     Kernels move 16 bytes at once where offsets and steps allow it: the block begins at a multiple of that, and the
     array's offset says the rest. Raises DeviceError for an address that is no multiple of an element's size.
@@ -45,6 +46,5 @@ def borrowed(device: Any, address: int, dtype: DType, shape: tuple[int, ...], ow
             f"the address {address:#x} is no multiple of {dtype.itemsize} bytes, the size of {dtype.name}",
             fix="copy the array first",
         )
-    count = math.prod(shape)
-    block = Borrowed(address - ahead, ahead + count * dtype.itemsize, device.pool, owner)
-    return Array(block, dtype, shape, contiguous_strides(shape), ahead // dtype.itemsize)
+    block = Borrowed(address - ahead, ahead + reach(shape, steps) * dtype.itemsize, device.pool, owner)
+    return Array(block, dtype, shape, steps, ahead // dtype.itemsize)

@@ -267,9 +267,10 @@ class Backend(ABC):
         raise BufferError(f"{self.info.name} shares no memory through DLPack")
 
     def from_dlpack(self, source: Any, device: Device) -> tuple[Any, DType]:
-        """A dense array over the memory of *source*, an object with ``__dlpack__`` on this device, and its dtype.
+        """An array over the memory of *source*, an object with ``__dlpack__`` on this device, and its dtype.
 
-        Raises BufferError for what the bridge cannot take over: strides, dtypes, read-only memory.
+        Where the array is not dense, `as_strided` is asked for views of it. Raises BufferError for what the bridge
+        cannot take over: strides below 0, dtypes, read-only memory.
         """
         raise BufferError(f"{self.info.name} shares no memory through DLPack")
 

@@ -16,8 +16,9 @@ import numpy as np
 from .. import dtypes
 from ..backend import registry
 from ..errors import ArgumentError, ArgumentTypeError, AutogradError, NotSupported, PolyadError, safe_repr
-from ..layout import contiguous_strides, int_of, is_contiguous
+from ..layout import contiguous_strides, int_of, is_contiguous, reach
 from ..streams import Stream, current_stream, streams_of
+from .foreign import over
 from .numpy import numpy_dtype, polyad_dtype
 
 if TYPE_CHECKING:
@@ -65,19 +66,12 @@ def shared_with(data: Any) -> tuple[Tensor, bool]:
     Raises ValueError for memory that is laid out backwards or between elements, TypeError for a dtype that polyad
     lacks, NotImplementedError for a mask, RuntimeError where there is no such device.
     """
-    from ..storage import Storage, ViewOf
-    from ..tensor import Tensor
-
     said = getattr(data, NAME)
     address, read_only, shape, dtype, steps = _read(said)
-    count = 1 + sum((size - 1) * step for size, step in zip(shape, steps, strict=True)) if 0 not in shape else 0
     backend = registry.get("cuda")
-    root, device = backend.lent(address, count, dtype, data)
+    root, device = backend.lent(address, reach(shape, steps), dtype, data)
     _wait_for(device, said.get("stream"))
-    type_ = registry.tensor_type(dtype, device, not shape)
-    out = Tensor._of(backend.as_strided(root, dtype, shape, steps, 0), type_)
-    out._storage, out._view = Storage(root, backend, dtype.itemsize), ViewOf(None, 0)
-    return out, not read_only
+    return over(backend, root, dtype, device, shape, steps), not read_only
 
 
 def _read(said: Any) -> tuple[int, bool, tuple[int, ...], dtypes.DType, tuple[int, ...]]:

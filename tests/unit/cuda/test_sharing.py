@@ -152,6 +152,18 @@ def test_memory_that_begins_at_no_multiple_of_16_bytes(take, dtype):
     assert (x[0].item(), x[1].item()) == (0, 1)
 
 
+def test_dlpack_with_strides():
+    x = polyad.arange(24.0, device="cuda:1").reshape(4, 6)
+    for view in (x.T, x[1:, ::2], x[:, 3], x[2:3, 1:2].expand(2, 3)):
+        taken = polyad.from_dlpack(view)
+        assert (taken.tolist(), taken.stride(), taken.data_ptr()) == (view.tolist(), view.stride(), view.data_ptr())
+        assert (taken + 1).tolist() == (view + 1).tolist()
+    columns = polyad.from_dlpack(x.T)
+    columns[0] = 7
+    assert x[:, 0].tolist() == [7.0] * 4
+    assert columns.T.reshape(-1).data_ptr() == x.data_ptr()
+
+
 def test_wider_numbers_are_not_read_where_none_may_begin():
     x = polyad.arange(5.0, device="cuda")
     with pytest.raises(DeviceError, match="begins at no multiple of 8 bytes"):

@@ -17,7 +17,7 @@ from ...dispatch.views import layout_of
 from ...dispatch.wrapped import Wrapped
 from ...dtypes import INTEGER, DType, dtype_of_number, get_default_dtype, int64
 from ...errors import ArgumentError, ArgumentTypeError, DeviceError, OptionError, ShapeError, wrong_type
-from ...layout import Shape, Strides, check_sizes, contiguous_strides, normalize_shape
+from ...layout import Shape, Strides, check_sizes, contiguous_strides, normalize_shape, reach
 from ...memory_formats import (
     MemoryFormat,
     check_format,
@@ -29,7 +29,7 @@ from ...memory_formats import (
 )
 from ...state import state, warn_user
 from ...tensor import Tensor, check_tensor
-from ..shaping.strided import reach, strided_array
+from ..shaping.strided import strided_array
 
 if TYPE_CHECKING:
     from ...device import Device
