@@ -128,13 +128,6 @@ def element_strides(shape: Shape, byte_strides: Strides, itemsize: int) -> Strid
     return tuple([stride // itemsize for stride in byte_strides])
 
 
-def reach(shape: Shape, strides: Strides) -> int:
-    """How many elements of memory a layout at offset 0 spans."""
-    if 0 in shape:
-        return 0
-    return 1 + sum([(size - 1) * stride for size, stride in zip(shape, strides, strict=True)])
-
-
 def is_contiguous(shape: Shape, strides: Strides) -> bool:
     """Whether elements lie in row-major order without gaps; strides of size-1 dimensions do not matter."""
     expected = 1
@@ -444,3 +437,10 @@ def has_channels_last(shape: Shape, strides: Strides) -> bool:
             return False
         least = strides[dim] * max(shape[dim], 1)
     return True
+
+
+def reach(shape: Shape, strides: Strides) -> int:
+    """How many elements of memory a layout at offset 0 spans."""
+    if 0 in shape:
+        return 0
+    return 1 + sum([(size - 1) * stride for size, stride in zip(shape, strides, strict=True)])
