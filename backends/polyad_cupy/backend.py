@@ -8,22 +8,21 @@ import cupy
 import numpy as np
 from cupy.cuda import PinnedMemoryPointer, alloc_pinned_memory, runtime
 
-from polyad.backend import Backend, Capabilities, DeviceProperties, KernelTable, MemoryStats
+from polyad.backend import Backend, Capabilities, DeviceProperties, KernelTable, MemoryStats, registry
 from polyad.device import Device
 from polyad.dtypes import DType
-from polyad.errors import PolyadError
+from polyad.errors import DeviceError, PolyadError
 from polyad.interop.numpy import empty_on_host, numpy_dtype, polyad_dtype
-from polyad.layout import contiguous_strides, is_contiguous
 from polyad_kernels.array import Array, new
 from polyad_kernels.kernels.memory import conversion as copying
 
 from .kernels import KERNELS
-from .kernels.views import shown
+from .kernels.views import borrowed, shown
 from .libraries import cudnn
 from .runtime import discovery
 from .runtime.device import Device as CudaDevice, opened, opened_devices
 from .runtime.generated import CudaRuntime, runtime_of
-from .runtime.memory import Borrowed
+from .runtime.markers import CudaMarkers
 from .runtime.queues import CudaStreams
 
 
@@ -153,7 +152,13 @@ class CudaBackend(Backend):
     def as_strided(
         self, root: Array, dtype: DType, shape: tuple[int, ...], strides: tuple[int, ...], offset: int
     ) -> Array:
-        begin = root.offset * root.dtype.itemsize // dtype.itemsize
+        begin, rest = divmod(root.offset * root.dtype.itemsize, dtype.itemsize)
+        if rest:
+            raise DeviceError(
+                f"the memory, another library's, begins at no multiple of {dtype.itemsize} bytes: {dtype.name} cannot "
+                "be read there",
+                fix="copy it first: tensor.clone()",
+            )
         return Array(root.block, dtype, shape, strides, begin + offset)
 
     def data_ptr(self, array: Array) -> int:
@@ -173,10 +178,22 @@ class CudaBackend(Backend):
         except PolyadError as error:
             raise BufferError(str(error)) from error
         steps, rest = zip(*[divmod(stride, dtype.itemsize) for stride in found.strides]) if found.ndim else ((), ())
-        if any(rest) or not is_contiguous(found.shape, steps):
-            raise BufferError("the array is not dense: copy it there first")
-        block = Borrowed(int(found.data.ptr), found.nbytes, on.pool, found)
-        return Array(block, dtype, tuple(found.shape), contiguous_strides(found.shape), 0), dtype
+        if any(rest) or min(steps, default=0) < 0:
+            raise BufferError("the array's strides are below 0, or between elements: copy it there first")
+        try:
+            return borrowed(on, int(found.data.ptr), dtype, tuple(found.shape), steps, found), dtype
+        except DeviceError as error:
+            raise BufferError(str(error)) from error
+
+    def lent(self, address: int, count: int, dtype: DType, owner: Any) -> tuple[Array, Device]:
+        if not count:
+            on = opened(registry.resolve_device("cuda"))
+            return new(on, (0,), dtype), on.name
+        found = runtime.pointerGetAttributes(address)
+        if not found.type:
+            raise DeviceError(f"the address {address:#x} is in no cuda device's memory", fix="copy the array")
+        on = opened(Device("cuda", int(found.device)))
+        return borrowed(on, address, dtype, (count,), (1,), owner), on.name
 
     def synchronize(self, device: Device) -> None:
         self.device(device).finish()
@@ -197,7 +214,12 @@ class CudaBackend(Backend):
     def streams(self, device: Device) -> CudaStreams:
         return self.device(device).streams
 
+    def markers(self) -> CudaMarkers:
+        return CudaMarkers()
+
     def library_version(self, name: str) -> int | None:
+        if name == "cuda":
+            return int(runtime.runtimeGetVersion())
         if name != "cudnn":
             return None
         try:

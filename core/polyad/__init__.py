@@ -108,6 +108,7 @@ if TYPE_CHECKING:
         nn as nn,
         optim as optim,
         overrides as overrides,
+        profiler as profiler,
         serialization as serialization,
         signal as signal,
         special as special,
@@ -119,8 +120,11 @@ if TYPE_CHECKING:
     )
     from .amp.autocast_mode import (
         autocast as autocast,
+        get_autocast_cpu_dtype as get_autocast_cpu_dtype,
         get_autocast_dtype as get_autocast_dtype,
+        get_autocast_gpu_dtype as get_autocast_gpu_dtype,
         is_autocast_cache_enabled as is_autocast_cache_enabled,
+        is_autocast_cpu_enabled as is_autocast_cpu_enabled,
         is_autocast_enabled as is_autocast_enabled,
     )
     from .autograd.anomaly import (
@@ -199,6 +203,7 @@ _LAZY_MODULES = frozenset(
         "onnx",
         "optim",
         "overrides",
+        "profiler",
         "serialization",
         "signal",
         "special",
@@ -225,7 +230,16 @@ _LAZY_NAMES = {
         "settings",
     ),
     **dict.fromkeys(
-        ("autocast", "get_autocast_dtype", "is_autocast_cache_enabled", "is_autocast_enabled"), "amp.autocast_mode"
+        (
+            "autocast",
+            "get_autocast_cpu_dtype",
+            "get_autocast_dtype",
+            "get_autocast_gpu_dtype",
+            "is_autocast_cache_enabled",
+            "is_autocast_cpu_enabled",
+            "is_autocast_enabled",
+        ),
+        "amp.autocast_mode",
     ),
     **dict.fromkeys(("Event", "Stream"), "streams"),
     **dict.fromkeys(("detect_nonfinite", "is_anomaly_check_nan_enabled", "is_anomaly_enabled"), "autograd.anomaly"),

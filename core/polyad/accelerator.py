@@ -11,7 +11,7 @@ from typing import Any
 
 from .backend import registry
 from .backend.accelerators import current as _current, devices_of as _devices_of, resolve as _device
-from .backend.memory import MemoryStats, holdings
+from .backend.memory import MemoryStats, failed, holdings
 from .device import Device
 from .errors import NotSupported
 from .streams import Stream, current_stream as _current_stream, set_stream as set_stream
@@ -191,10 +191,13 @@ def memory_stats(device: Any = None) -> dict[str, int]:
     return {
         "allocated_bytes.all.current": account.allocated,
         "allocated_bytes.all.peak": account.peak_allocated,
+        "active_bytes.all.current": account.allocated,
+        "active_bytes.all.peak": account.peak_allocated,
         "reserved_bytes.all.current": account.reserved,
         "reserved_bytes.all.peak": account.peak_reserved,
         "active.all.current": account.blocks,
         "active.all.allocated": account.requests,
+        "num_ooms": failed[_device(device)],
     }
 
 

@@ -437,3 +437,10 @@ def has_channels_last(shape: Shape, strides: Strides) -> bool:
             return False
         least = strides[dim] * max(shape[dim], 1)
     return True
+
+
+def reach(shape: Shape, strides: Strides) -> int:
+    """How many elements of memory a layout at offset 0 spans."""
+    if 0 in shape:
+        return 0
+    return 1 + sum([(size - 1) * stride for size, stride in zip(shape, strides, strict=True)])

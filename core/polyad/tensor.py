@@ -700,7 +700,13 @@ class Tensor(TensorMethods):
         return provided.from_ufunc(array)
 
     def new_tensor(
-        self, data: Any, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
+        self,
+        data: Any,
+        *,
+        dtype: DType | None = None,
+        device: Any = None,
+        requires_grad: bool = False,
+        pin_memory: bool = False,
     ) -> Tensor:
         """A tensor of *data* with this tensor's dtype and device unless others are given."""
         return PUBLIC["tensor"].call(  # type: ignore[no-any-return]
@@ -708,6 +714,7 @@ class Tensor(TensorMethods):
             dtype=self.dtype if dtype is None else dtype,
             device=self.device if device is None else device,
             requires_grad=requires_grad,
+            pin_memory=pin_memory,
         )
 
 

@@ -5,6 +5,7 @@ A script gets the library as ``torch`` and returns what is compared: numbers, li
 
 from __future__ import annotations
 
+from collections import UserDict, defaultdict
 from collections.abc import Callable
 from typing import Any
 
@@ -194,7 +195,101 @@ def windows_of_a_part(torch: Any) -> Any:
     return found
 
 
+def numbers_beside_tensors_of_another_device(torch: Any) -> Any:
+    x, n, m = torch.ones(2, 3, device="meta"), torch.tensor(2.0), torch.tensor(3, dtype=torch.int64)
+    calls = (
+        lambda: x * n, lambda: n - x, lambda: x > m, lambda: x + n.double(), lambda: x.long() / m,
+        lambda: torch.where(x > 1, x, n), lambda: torch.where(x > 1, n, n),
+        lambda: x.clamp(min=n), lambda: torch.lerp(x, x, n), lambda: torch.addcmul(x, x, n), lambda: x.clone().mul_(n),
+        lambda: torch.maximum(x, n), lambda: x.sum() / n, lambda: x.sum().double() * n, lambda: x[0, 0] + m.double(),
+        lambda: x * n.reshape(1), lambda: x + torch.ones(3), lambda: x.sum() + n.reshape(1),
+        lambda: x @ torch.ones(3), lambda: torch.cat([x, torch.ones(2, 3)]), lambda: torch.stack([x[0, 0], n]),
+        lambda: torch.add(x, n, out=torch.empty(2, 3)), lambda: torch.atan2(x, n), lambda: x.long() & m,
+    )  # fmt: skip
+
+    def told(call: Callable[[], Any]) -> Any:
+        found = call()
+        return [str(found.dtype).rpartition(".")[2], list(found.shape), found.device.type]
+
+    return [raised(lambda call=call: told(call)) for call in calls]
+
+
+def asking_for_autocast(torch: Any) -> Any:
+    def asked() -> list[Any]:
+        dtypes = (torch.get_autocast_gpu_dtype(), torch.get_autocast_cpu_dtype(), torch.get_autocast_dtype("cuda"))
+        return [
+            torch.is_autocast_enabled(), torch.is_autocast_cpu_enabled(), torch.is_autocast_enabled("cuda"),
+            torch.is_autocast_enabled("cpu"), *(str(dtype).rpartition(".")[2] for dtype in dtypes),
+        ]  # fmt: skip
+
+    found = [asked()]
+    with torch.autocast("cpu"):
+        found.append(asked())
+    with torch.autocast("cpu", dtype=torch.float16):
+        found.append(asked())
+    return found
+
+
+def collating_mappings_that_hold_more(torch: Any) -> Any:
+    class Encoded(UserDict[str, Any]):
+        tokenizer = "none"
+
+    sample = Encoded({"x": 1})
+    sample.tokenizer = "words"
+    collate = torch.utils.data.default_collate
+    batch = collate([sample, Encoded({"x": 2})])
+    counted = collate([defaultdict(list, x=1.5), {"x": 2.5}])
+    return (
+        type(batch).__name__,
+        batch.tokenizer,
+        batch["x"],
+        sample["x"],
+        counted.default_factory.__name__,
+        counted["x"],
+    )
+
+
+def schedules_of_profiles(torch: Any) -> Any:
+    options = (
+        {"wait": 1, "warmup": 1, "active": 2}, {"wait": 0, "warmup": 1, "active": 1, "repeat": 2},
+        {"wait": 3, "warmup": 2, "active": 1, "skip_first": 4, "repeat": 1},
+        {"wait": 3, "warmup": 1, "active": 2, "skip_first": 2, "skip_first_wait": 1, "repeat": 2},
+        {"wait": -1, "warmup": 1, "active": 1}, {"wait": 1, "warmup": 1, "active": 0},
+    )  # fmt: skip
+
+    def planned(kwargs: dict[str, int]) -> list[str]:
+        plan = torch.profiler.schedule(**kwargs)
+        return [plan(step).name for step in range(20)]
+
+    return [raised(lambda kwargs=kwargs: planned(kwargs)) for kwargs in options]
+
+
+def recordings_of_profiles(torch: Any) -> Any:
+    """How often a recording is handed over, and after which steps."""
+    found = []
+    for kwargs, steps in (
+        ({"wait": 1, "warmup": 1, "active": 2}, 9), ({"wait": 0, "warmup": 1, "active": 1}, 4),
+        ({"wait": 0, "warmup": 1, "active": 3, "repeat": 1}, 3), ({"wait": 5, "warmup": 1, "active": 1}, 2),
+    ):  # fmt: skip
+        ready: list[int] = []
+        plan = torch.profiler.schedule(**kwargs)
+        cpu = [torch.profiler.ProfilerActivity.CPU]
+        with torch.profiler.profile(
+            activities=cpu, schedule=plan, on_trace_ready=lambda one, ready=ready: ready.append(one.step_num)
+        ) as profiled:
+            for _ in range(steps):
+                torch.ones(2).exp()
+                profiled.step()
+        found.append(ready)
+    return found
+
+
 SCRIPTS = [
+    schedules_of_profiles,
+    recordings_of_profiles,
+    numbers_beside_tensors_of_another_device,
+    asking_for_autocast,
+    collating_mappings_that_hold_more,
     windows_of_a_part,
     differentiating_what_transforms_returned,
     leaf_that_stops_requiring_a_gradient,

@@ -18,8 +18,8 @@ from polyad.dispatch.op import PUBLIC
 
 from .libraries import twin
 
-UNUSED = frozenset({"layout", "pin_memory", "names", "self"})
-"""Parameters that polyad has no use for: there is one layout, no pinned memory and no named dimension."""
+UNUSED = frozenset({"names", "self"})
+"""Parameters that polyad has no use for: there is no named dimension."""
 
 LACKING: dict[str, str] = {
     "argsort": "out: undocumented",

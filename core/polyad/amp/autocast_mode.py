@@ -164,17 +164,18 @@ def _check_device_type(op: str, device_type: Any) -> None:
 
 
 def is_autocast_enabled(device_type: str | None = None) -> bool:
-    """Whether `autocast` is on for tensors on *device_type*, by default for any.
+    """Whether `autocast` is on for tensors on *device_type*, by default for any device type but the cpu.
 
     >>> import polyad
     >>> with polyad.autocast("cpu"):
-    ...     polyad.is_autocast_enabled("cpu")
-    True
+    ...     polyad.is_autocast_enabled("cpu"), polyad.is_autocast_enabled()
+    (True, False)
     """
     settings = state.autocast
-    if device_type is not None:
-        _check_device_type("is_autocast_enabled", device_type)
-    return settings is not None and (device_type is None or device_type in settings)
+    if device_type is None:
+        return settings is not None and any(name != "cpu" for name in settings)
+    _check_device_type("is_autocast_enabled", device_type)
+    return settings is not None and device_type in settings
 
 
 def get_autocast_dtype(device_type: str) -> DType:
@@ -190,6 +191,21 @@ def get_autocast_dtype(device_type: str) -> DType:
         dtype: DType = settings[device_type].dtype
         return dtype
     return _dtypes.get(device_type, float16)
+
+
+def get_autocast_gpu_dtype() -> DType:
+    """As ``get_autocast_dtype("cuda")``, PyTorch's older name."""
+    return get_autocast_dtype("cuda")
+
+
+def get_autocast_cpu_dtype() -> DType:
+    """As ``get_autocast_dtype("cpu")``, PyTorch's older name."""
+    return get_autocast_dtype("cpu")
+
+
+def is_autocast_cpu_enabled() -> bool:
+    """As ``is_autocast_enabled("cpu")``, PyTorch's older name."""
+    return is_autocast_enabled("cpu")
 
 
 def is_autocast_cache_enabled() -> bool:

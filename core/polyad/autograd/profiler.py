@@ -1,6 +1,7 @@
-"""Where a program's time goes: `profile` times the ops of its thread, forward and backward; `record_function` labels.
+"""Where a program's time goes: `profile` times the ops of its thread, forward and backward, `emit_nvtx` names them for
+NVIDIA's profilers; `record_function` labels.
 
-A profile is a mode. What it shows is host time: on a device that works through a queue, an op's time is that of handing
+Both are modes. What it shows is host time: on a device that works through a queue, an op's time is that of handing
 it over, except for ops that wait (``item``). The ops inside an op are part of its time; a label's and a backward
 pass's *self* time is what is left without the ops in them.
 """
@@ -10,19 +11,21 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from time import perf_counter_ns
 from types import TracebackType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
+from ..backend import registry
 from ..dispatch.effects import Effect
 from ..dispatch.modes import Mode
 from ..dispatch.op import Op
 from ..errors import ArgumentError, AutogradError, safe_repr
 from ..files import replacing
-from ..state import state, user_line
+from ..state import state, user_line, warn_user
 from ..tensor import Tensor
 
-__all__ = ["profile", "record_function"]
+__all__ = ["emit_nvtx", "profile", "record_function"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -74,9 +77,14 @@ class Averages(list[Average]):
     def table(self, sort_by: str | None = None, row_limit: int = 100) -> str:
         """The averages as text, the most expensive first.
 
-        Raises ValueError for a *sort_by* other than "cpu_time_total", "self_cpu_time_total", "cpu_time" or "count".
+        *sort_by* is "cpu_time_total", "self_cpu_time_total", "cpu_time" or "count"; the host's time stands for that of
+        a device ("cuda_time_total"), with a warning. Raises ValueError for another.
         """
         key = sort_by or "self_cpu_time_total"
+        for device in ("cuda", "device"):
+            if (host := str(key).replace(f"{device}_time", "cpu_time")) != key:
+                warn_user(f"table: {key} is not measured; sorted by {host}", UserWarning)
+                key = host
         if key not in _SORTS:
             raise ArgumentError(f"table: sort_by is {safe_repr(sort_by)}", fix=f"pass one of {', '.join(_SORTS)}")
         whole = self.total_average().self_cpu_time_total or 1.0
@@ -108,7 +116,77 @@ def _time(microseconds: float) -> str:
     return f"{microseconds:.3f}us"
 
 
-class profile(Mode):
+class _Watch(Mode):
+    """What does something around each op of its thread, forward and backward, and around each label."""
+
+    def __init__(self, enabled: bool) -> None:
+        self.enabled = enabled
+        self._entered = False
+
+    def __enter__(self) -> Self:
+        if self._entered:
+            name = type(self).__name__
+            raise AutogradError(f"{name}: it has been entered already", fix=f"make a new {name}(...) for each with")
+        self._entered = True
+        if self.enabled:
+            super().__enter__()
+        return self
+
+    def __exit__(
+        self,
+        exception_type: type[BaseException] | None,
+        exception: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self.enabled:
+            super().__exit__(exception_type, exception, traceback)
+
+    def dispatch(self, op: Op | Effect, args: tuple[Any, ...]) -> Any:
+        """Watch the call; in a backward pass and other effects, also the ops inside it."""
+        with self.around(op.name, args):
+            if isinstance(op, Effect) and op.body is not None and not op.updates and not state.modes:
+                state.modes = (self,)
+                try:
+                    return op.body(*args)
+                finally:
+                    state.modes = state.no_modes
+            return op.call(*args)
+
+    def around(self, name: str, args: tuple[Any, ...] = ()) -> AbstractContextManager[None]:
+        """A context around what is called *name*."""
+        raise NotImplementedError
+
+
+class emit_nvtx(_Watch):
+    """Show the ops that run inside, and labels, as ranges to NVIDIA's profilers; see `polyad.cuda.nvtx`.
+
+    With *record_shapes* a range's name says its operands' shapes, too. Start the program with ``nsys profile``. Raises
+    RuntimeError where device type "cuda" is not installed.
+
+    >>> import polyad
+    >>> with polyad.autograd.profiler.emit_nvtx(enabled=polyad.cuda.is_available()):
+    ...     x = polyad.ones(2) + 1
+    """
+
+    def __init__(self, enabled: bool = True, record_shapes: bool = False) -> None:
+        super().__init__(enabled)
+        self.record_shapes = record_shapes
+        self._markers = registry.get("cuda").markers() if enabled else None
+
+    @contextmanager
+    def around(self, name: str, args: tuple[Any, ...] = ()) -> Iterator[None]:
+        """A range around what is called *name*."""
+        markers = self._markers
+        assert markers is not None
+        shapes = list(map(list, _shapes(args))) if self.record_shapes else []
+        markers.push(f"{name}, sizes = {shapes}" if shapes else name)
+        try:
+            yield
+        finally:
+            markers.pop()
+
+
+class profile(_Watch):
     """Time the ops that run inside, forward and backward.
 
     Args:
@@ -143,39 +221,12 @@ class profile(Mode):
         use_kineto: bool = False,
         use_cpu: bool = True,
     ) -> None:
-        self.enabled = enabled
+        super().__init__(enabled)
         self.record_shapes, self.with_stack = record_shapes, with_stack
         self.function_events: list[Event] = []
         self._children = [0]
-        self._entered = False
 
-    def __enter__(self) -> profile:
-        if self._entered:
-            raise AutogradError("profile: it has been entered already", fix="make a new profile(...) for each with")
-        self._entered = True
-        return super().__enter__() if self.enabled else self
-
-    def __exit__(
-        self,
-        exception_type: type[BaseException] | None,
-        exception: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        if self.enabled:
-            super().__exit__(exception_type, exception, traceback)
-
-    def dispatch(self, op: Op | Effect, args: tuple[Any, ...]) -> Any:
-        """Time the call; in a backward pass and other effects, also the ops inside it."""
-        with self.timed(op.name, args):
-            if isinstance(op, Effect) and op.body is not None and not op.updates and not state.modes:
-                state.modes = (self,)
-                try:
-                    return op.body(*args)
-                finally:
-                    state.modes = state.no_modes
-            return op.call(*args)
-
-    def timed(self, name: str, args: tuple[Any, ...] = ()) -> _Timed:
+    def around(self, name: str, args: tuple[Any, ...] = ()) -> AbstractContextManager[None]:
         """A context that is timed as *name*."""
         return _Timed(self, name, args)
 
@@ -199,14 +250,18 @@ class profile(Mode):
         """The time of all calls, in microseconds."""
         return self.total_average().self_cpu_time_total
 
-    def export_chrome_trace(self, path: str) -> None:
-        """Write the calls to a file that chrome://tracing and Perfetto show."""
+    def chrome_trace(self) -> bytes:
+        """The calls in the form of chrome://tracing and Perfetto."""
         events = [
             {"name": event.name, "ph": "X", "ts": event.start / 1e3, "dur": event.time / 1e3, "pid": 0, "tid": 0}
             for event in self.function_events
         ]
+        return json.dumps({"traceEvents": events}).encode()
+
+    def export_chrome_trace(self, path: str) -> None:
+        """Write the calls to a file that chrome://tracing and Perfetto show."""
         with replacing(path, "profile.export_chrome_trace") as file:
-            file.write(json.dumps({"traceEvents": events}).encode())
+            file.write(self.chrome_trace())
 
     def __iter__(self) -> Iterator[Event]:
         return iter(self.function_events)
@@ -217,7 +272,7 @@ class profile(Mode):
     __str__ = __repr__
 
 
-class _Timed:
+class _Timed(AbstractContextManager[None]):
     __slots__ = ("_args", "_name", "_profile", "_start")
 
     def __init__(self, profile: profile, name: str, args: tuple[Any, ...]) -> None:
@@ -246,7 +301,7 @@ def _shapes(args: Sequence[Any]) -> Iterator[tuple[int, ...]]:
 
 
 class record_function:
-    """Show a stretch of a program in profiles under *name*; a context manager or a decorator.
+    """Show a stretch of a program under *name* in profiles and to NVIDIA's profilers; a context manager or a decorator.
 
     >>> import polyad
     >>> with polyad.autograd.profiler.profile() as profiled:
@@ -258,18 +313,18 @@ class record_function:
 
     def __init__(self, name: str, args: str | None = None) -> None:
         self.name, self.args = name, args
-        self._open: list[list[_Timed]] = []
+        self._open: list[list[AbstractContextManager[None]]] = []
 
     def __enter__(self) -> record_function:
-        timed = [mode.timed(self.name) for mode in state.modes if isinstance(mode, profile)]
-        for timing in timed:
-            timing.__enter__()
-        self._open.append(timed)
+        watching = [mode.around(self.name) for mode in state.modes if isinstance(mode, _Watch)]
+        for context in watching:
+            context.__enter__()
+        self._open.append(watching)
         return self
 
     def __exit__(self, *error: object) -> None:
-        for timing in reversed(self._open.pop()):
-            timing.__exit__(*error)
+        for context in reversed(self._open.pop()):
+            context.__exit__(None, None, None)
 
     def __call__(self, function: F) -> F:
         @functools.wraps(function)

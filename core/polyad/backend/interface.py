@@ -22,6 +22,7 @@ from ..device import Device
 from ..dtypes import DType
 from ..errors import NotSupported
 from .capabilities import BackendInfo, Capabilities
+from .markers import Markers
 from .memory import MemoryStats
 from .properties import DeviceProperties
 
@@ -266,11 +267,19 @@ class Backend(ABC):
         raise BufferError(f"{self.info.name} shares no memory through DLPack")
 
     def from_dlpack(self, source: Any, device: Device) -> tuple[Any, DType]:
-        """A dense array over the memory of *source*, an object with ``__dlpack__`` on this device, and its dtype.
+        """An array over the memory of *source*, an object with ``__dlpack__`` on this device, and its dtype.
 
-        Raises BufferError for what the bridge cannot take over: strides, dtypes, read-only memory.
+        Where the array is not dense, `as_strided` is asked for views of it. Raises BufferError for what the bridge
+        cannot take over: strides below 0, dtypes, read-only memory.
         """
         raise BufferError(f"{self.info.name} shares no memory through DLPack")
+
+    def lent(self, address: int, count: int, dtype: DType, owner: Any) -> tuple[Any, Device]:
+        """An array (count,) over memory of a device at *address*, which *owner* keeps alive, and the device.
+
+        Raises DeviceError for an address that is in no device's memory, or at which no element may begin.
+        """
+        raise NotSupported(f"{self.info.name} takes no addresses", fix="copy the array to the cpu first")
 
     def synchronize(self, device: Device) -> None:
         """Wait until all work on *device* is done. The default suits kernels that return when they have finished."""
@@ -326,8 +335,12 @@ class Backend(ABC):
         return None
 
     def library_version(self, name: str) -> int | None:
-        """The version of a vendor's library that kernels call, such as "cudnn"; None if there is none of that name."""
+        """The version of a vendor's library that kernels call, such as "cuda" or "cudnn"; None if there is none."""
         return None
+
+    def markers(self) -> Markers:
+        """How the vendor's profiler is told what a program does."""
+        raise NotSupported(f"{self.info.name} tells no profiler", fix="use polyad.autograd.profiler")
 
     def num_threads(self) -> int:
         """How many threads of the host a kernel may use."""

@@ -19,6 +19,10 @@ tensor_classes: list[type] = []
 """The class whose objects hold memory; put here by the module that defines it, which this layer does not know."""
 
 
+failed: Counter[Device] = Counter()
+"""How often there was no room on a device."""
+
+
 @dataclass(frozen=True, slots=True)
 class MemoryStats:
     """A device's memory, in bytes.
@@ -95,6 +99,8 @@ def out_of_memory(
 ) -> OutOfMemory:
     """The error for an allocation that failed, the same from every backend.
 
+    It begins as PyTorch's does, "CUDA out of memory.", by which programs know that a smaller batch may do.
+
     Args:
         device: where.
         asked: the bytes that were wanted; None if a library wanted them and did not say how many.
@@ -104,18 +110,20 @@ def out_of_memory(
 
     >>> from polyad import device
     >>> print(out_of_memory(device("cpu"), 4096, "the limit is 1,000 bytes", MemoryStats(640, 640, 896, 896, 1, 1)))
-    cpu: there is no memory for 4,096 bytes: the limit is 1,000 bytes
+    cpu out of memory. cpu: there is no memory for 4,096 bytes: the limit is 1,000 bytes
         in use    640 bytes in 1 block
         reserved  896 bytes
         held by   ...
         fix       use smaller batches, or delete tensors that are not needed any more
     """
+    failed[device] += 1
     notes = {}
     if stats is not None:
         notes["in use"] = f"{stats.allocated:,} bytes in {stats.blocks} block{'' if stats.blocks == 1 else 's'}"
         notes["reserved"] = f"{stats.reserved:,} bytes"
     notes["held by"] = held_by(device)
     return OutOfMemory(
+        f"{'CUDA' if device.type == 'cuda' else device.type} out of memory. "
         f"{device}: there is no memory{'' if asked is None else f' for {asked:,} bytes'}: {why}",
         notes=notes,
         fix=fix or "use smaller batches, or delete tensors that are not needed any more",

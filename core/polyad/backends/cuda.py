@@ -54,13 +54,15 @@ matmul = _Matmul()
 
 
 def is_built() -> bool:
-    """Whether a backend for device type "cuda" is installed; `polyad.cuda.is_available` says whether there is a device.
+    """Whether a backend for device type "cuda" is installed, and CuPy with it; whether there is a device says
+    `polyad.cuda.is_available`.
 
     >>> import polyad
     >>> isinstance(polyad.backends.cuda.is_built(), bool)
     True
     """
-    return "cuda" in registry.names()
+    info = registry.info_of("cuda")
+    return info is not None and not info.lacking()
 
 
 def _switch(name: str) -> tuple[Callable[[bool], None], Callable[[], bool]]:

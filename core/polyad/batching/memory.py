@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..dispatch.op import Op
-from ..layout import Shape, Strides
-from ..ops.shaping.strided import _window_clear, _window_put, _window_take, _window_write, reach
+from ..layout import Shape, Strides, reach
+from ..ops.shaping.strided import _window_clear, _window_put, _window_take, _window_write
 from ..tensor import Tensor
 from .rules import Rule
 

@@ -7,6 +7,8 @@ install.
     graphs.py   work that is captured, and replayed
     memory.py   what tensors and the allocator hold
     random.py   seeds
+    nvtx.py     names for NVIDIA's profilers
+    profiler.py when they are to look
     amp.py      PyTorch's older names for mixed precision
 """
 
@@ -17,6 +19,7 @@ from typing import Any
 
 from .. import streams
 from ..compatibility.absent import stand_in
+from ..legacy_types import types_on
 from . import random as random
 from .devices import (
     can_device_access_peer as can_device_access_peer,
@@ -53,9 +56,11 @@ from .memory import (
     empty_cache as empty_cache,
     get_per_process_memory_fraction as get_per_process_memory_fraction,
     max_memory_allocated as max_memory_allocated,
+    max_memory_cached as max_memory_cached,
     max_memory_reserved as max_memory_reserved,
     mem_get_info as mem_get_info,
     memory_allocated as memory_allocated,
+    memory_cached as memory_cached,
     memory_reserved as memory_reserved,
     memory_snapshot as memory_snapshot,
     memory_stats as memory_stats,
@@ -81,12 +86,27 @@ from .random import (
 
 
 def __getattr__(name: str) -> Any:
-    if name == "amp":  # loaded when it is wanted: it brings the optimizers' scaler
-        return importlib.import_module(f"{__name__}.amp")
+    if name in ("amp", "nvtx", "profiler"):  # loaded when wanted: amp brings the optimizers' scaler
+        return importlib.import_module(f"{__name__}.{name}")
     if name == "default_generators":  # one for each device, which may not be looked for at import
         return random.generators()
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
+
+def cudart() -> Any:
+    """What PyTorch's programs ask for ``cudart().cudaProfilerStart()`` and ``cudaProfilerStop``.
+
+    Raises RuntimeError if there is no cuda device.
+
+    >>> import polyad
+    >>> if polyad.cuda.is_available():
+    ...     _ = polyad.cuda.cudart().cudaProfilerStart()
+    """
+    init()
+    return importlib.import_module(f"{__name__}.profiler").Runtime()
+
+
+globals().update(types_on("cuda"))  # FloatTensor and its like
 
 MemPool = stand_in("cuda.MemPool")
 use_mem_pool = stand_in("cuda.use_mem_pool")

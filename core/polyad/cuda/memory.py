@@ -8,6 +8,7 @@ from .. import accelerator
 from ..backend import registry
 from ..backend.memory import held_by
 from ..errors import ArgumentError, NotSupported, OutOfMemory, safe_repr
+from ..state import warn_user
 from .devices import is_available, named
 
 OutOfMemoryError = OutOfMemory
@@ -61,6 +62,18 @@ def max_memory_reserved(device: Any = None) -> int:
     True
     """
     return accelerator.max_memory_reserved(named(device)) if is_available() else 0
+
+
+def memory_cached(device: Any = None) -> int:
+    """As `memory_reserved`, PyTorch's older name."""
+    warn_user("cuda.memory_cached: renamed to cuda.memory_reserved", FutureWarning)
+    return memory_reserved(device)
+
+
+def max_memory_cached(device: Any = None) -> int:
+    """As `max_memory_reserved`, PyTorch's older name."""
+    warn_user("cuda.max_memory_cached: renamed to cuda.max_memory_reserved", FutureWarning)
+    return max_memory_reserved(device)
 
 
 def memory_stats(device: Any = None) -> dict[str, int]:

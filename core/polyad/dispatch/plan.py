@@ -41,11 +41,14 @@ from .arguments import DEFECTS, defect, explained, is_out_of_memory, misfit, nes
 from .catalogue import OPS, PUBLIC
 from .half_numbers import Places, rounded, rounding_first, to_round
 from .promotion import Typing
-from .structure import Laid
+from .structure import Laid, Pointwise
 from .wrapped import Wrapped, escaped
 
 if TYPE_CHECKING:
     from .declared import Op
+
+HOST = "cpu"
+"""The device type whose 0-d tensors go with any other's."""
 
 NUMBERS = (bool, int, float, complex)
 PLAIN = {*NUMBERS, type(None)}
@@ -169,6 +172,8 @@ def _make_plan(op: Op, types: Signature, keyed: dict[str, Any], values: tuple[An
         return _redirecting(_plain_numbers)
     if _has_only_numbers(types):
         return _redirecting(_number_to_tensor(next(at for at, entry in enumerate(types) if entry in NUMBERS), None))
+    if _has_host_numbers(op, types):
+        return _redirecting(_bring_host_numbers)
     device = _common_device(op, types, keyed, values)
     try:
         typing: Typing = op.dtype(types, keyed)
@@ -241,6 +246,47 @@ def _redirecting(call: Callable[[Op, tuple[Any, ...], bool], Any]) -> Plan:
     plan = Plan((), False)
     plan.path, plan.indirect = "cast", call
     return plan
+
+
+def _has_host_numbers(op: Op, types: Signature) -> bool:
+    """Whether 0-d tensors of the cpu are among the operands of an elementwise op that are on another device: PyTorch
+    reads them there as it reads numbers.
+    """
+    tensors = [t for t in flat(types) if isinstance(t, TensorType)]
+    there = {t.device for t in tensors if t.device.type != HOST}
+    return (
+        len(there) == 1
+        and isinstance(op.structure, Pointwise)
+        and any(t.device.type == HOST for t in tensors)
+        and all(t.zero_dim for t in tensors if t.device.type == HOST)
+    )
+
+
+def _bring_host_numbers(op: Op, values: tuple[Any, ...], needs_grad: bool) -> Any:
+    """Call *op* with the cpu's tensors, which are 0-d, on the device of the others.
+
+    One of the dtype that another operand has, without a gradient, becomes a number where the op takes numbers: nothing
+    is copied, and a captured graph keeps it.
+    """
+    operands = values[: len(op.operands)]
+    device = next(
+        value._type.device for value in flat(operands) if isinstance(value, Tensor) and value._type.device.type != HOST
+    )
+
+    dtypes_there = {value._type.dtype for value in operands if isinstance(value, Tensor) and not value._type.zero_dim}
+
+    def brought(value: Any, given: str = "") -> Any:
+        if isinstance(value, (list, tuple)):
+            return [brought(item) for item in value]
+        if not isinstance(value, Tensor) or value._type.device == device:
+            return value
+        dtype = value._type.dtype
+        as_number = given in ("number", "flexible") and dtype.category == FLOATING and dtype in dtypes_there
+        if as_number and not isinstance(value, Wrapped) and not (value.requires_grad and state.grad_enabled):
+            return value.item()
+        return value.to(device)
+
+    return op.call(*map(brought, operands, op.operands.values()), *values[len(op.operands) :])
 
 
 def _common_device(op: Op, types: Signature, keyed: dict[str, Any], values: tuple[Any, ...]) -> Device:

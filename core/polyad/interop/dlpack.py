@@ -15,7 +15,8 @@ import numpy as np
 from ..backend import registry
 from ..device import Device
 from ..errors import ArgumentError, ArgumentTypeError, DeviceError, ExportError, PolyadError, safe_repr, wrong_type
-from ..layout import int_of
+from ..layout import int_of, is_contiguous, reach
+from .foreign import over
 from .numpy import from_numpy
 
 if TYPE_CHECKING:
@@ -213,14 +214,19 @@ def _writeable(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 def _from_device(source: Any, device: Device) -> Tensor:
     from ..tensor import Tensor
 
+    backend = registry.get(device.type)
     try:
-        array, dtype = registry.get(device.type).from_dlpack(source, device)
+        array, dtype = backend.from_dlpack(source, device)
     except BufferError as error:
         raise ExportError(
             f"from_dlpack: {device} cannot take over the {type(source).__name__}: {error}",
-            fix="copy it to the cpu first, or to a dense array of a dtype that the device has",
+            fix="copy it to the cpu first, or to an array of a dtype that the device has",
         ) from error
-    return Tensor._of(array, registry.tensor_type(dtype, device, not array.ndim))
+    shape, steps = array.shape, tuple([stride // dtype.itemsize for stride in array.strides])
+    if is_contiguous(shape, steps):
+        return Tensor._of(array, registry.tensor_type(dtype, device, not shape))
+    root = backend.as_strided(backend.root(array), dtype, (reach(shape, steps),), (1,), 0)
+    return over(backend, root, dtype, device, shape, steps)
 
 
 def to_dlpack(tensor: Tensor) -> Any:

@@ -815,7 +815,7 @@ bfloat16 bool byte cdouble cfloat char cpu double float half int long short to t
 clone contiguous copy_ fill_ zero_
 """,
     "memory.interchange": """
-__array_namespace__ __dlpack__ __dlpack_device__ to_device
+__array_namespace__ __cuda_array_interface__ __dlpack__ __dlpack_device__ to_device
 """,
     "memory.placement": """
 cuda get_device is_cpu is_cuda is_meta is_pinned pin_memory record_stream

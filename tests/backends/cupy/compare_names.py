@@ -51,7 +51,7 @@ _INVENTORY = """
 import importlib, inspect, json, sys
 found = {}
 for name in ("cupy", "cupy.cuda", "cupy.cuda.runtime", "cupy.cuda.driver", "cupy.cuda.nvrtc", "cupy.cuda.memory",
-             "cupy.cuda.stream"):
+             "cupy.cuda.stream", "cupy.cuda.nvtx"):
     module = importlib.import_module(name)
     for key, value in vars(module).items():
         if key.startswith("_") or inspect.ismodule(value) and not value.__name__.startswith("cupy"):

@@ -23,9 +23,16 @@ class TestContext:
         with polyad.autocast("cpu"):
             assert product().dtype is bfloat16
             assert polyad.is_autocast_enabled("cpu")
-            assert polyad.is_autocast_enabled()
+            assert polyad.is_autocast_cpu_enabled()
+            assert not polyad.is_autocast_enabled(), "PyTorch asks for the GPU where no type is named"
             assert not polyad.is_autocast_enabled("cuda")
         assert product().dtype is float32
+        assert not polyad.is_autocast_enabled("cpu")
+        with polyad.autocast("cuda", dtype=bfloat16):
+            assert polyad.is_autocast_enabled()
+            assert not polyad.is_autocast_cpu_enabled()
+            assert (polyad.get_autocast_gpu_dtype(), polyad.get_autocast_cpu_dtype()) == (bfloat16, bfloat16)
+        assert polyad.get_autocast_gpu_dtype() is float16
         assert not polyad.is_autocast_enabled()
 
     def test_dtype(self):

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import collections
+import dataclasses
+import inspect
+from collections.abc import Callable
 
 import pytest
 
 import polyad
 from polyad.backend import registry
+from polyad.dispatch.op import PUBLIC
 from polyad.errors import DeviceError, KernelFailure
 from polyad.utils.data import DataLoader, TensorDataset
 
@@ -57,17 +61,76 @@ def test_every_dtype_is_pinned(accelerator, dtype) -> None:
     assert y.tolist() == x.tolist()
 
 
+WINDOWS = ("hann_window", "hamming_window", "blackman_window", "bartlett_window", "kaiser_window")
+NEW = {
+    **dict.fromkeys(("empty", "zeros", "ones", "rand", "randn"), ((2, 3),)),
+    "full": ((2, 3), 7),
+    "empty_strided": ((2, 3), (1, 2)),
+    "empty_permuted": ((2, 3), (1, 0)),
+    "arange": (4,),
+    "range": (1, 4),
+    "linspace": (0, 1, 3),
+    "logspace": (0, 1, 3),
+    "eye": (3,),
+    "tensor": ([1, 2],),
+    "scalar_tensor": (3,),
+    "randint": (5, (2, 3)),
+    "randperm": (4,),
+    "normal": (0.0, 1.0, (2, 3)),
+    "tril_indices": (2, 2),
+    "triu_indices": (2, 2),
+    "fft.fftfreq": (4,),
+    "fft.rfftfreq": (4,),
+    **dict.fromkeys(WINDOWS, (4,)),
+}
+LIKE = {"full_like": (7,), "randint_like": (5,)}
+OF_TENSORS = {
+    **{f"new_{name}": ((2, 3),) for name in ("empty", "zeros", "ones")},
+    "new_full": ((2, 3), 7),
+    "new_empty_strided": ((2, 3), (4, 1)),
+    "new_tensor": ([1, 2],),
+}
+
+
+def calls_of_factories() -> dict[str, tuple[Callable[..., polyad.Tensor], tuple[object, ...]]]:
+    """A call of each factory whose signature has pin_memory, without a device."""
+    like = polyad.ones(3, 2, device="cpu").T
+    found = {}
+    for path, op in PUBLIC.items():
+        if "pin_memory" in inspect.signature(op.call).parameters:
+            found[path] = op.call, (like, *LIKE.get(path, ())) if path.endswith("_like") else NEW[path]
+    for name, given in OF_TENSORS.items():
+        found[name] = getattr(like, name), given
+    return found
+
+
+@pytest.mark.filterwarnings("ignore:range")
 def test_new_tensors_in_pinned_memory(accelerator) -> None:
-    for made in (
-        polyad.empty(2, 3, device="cpu", pin_memory=True),
-        polyad.empty_strided((2, 3), (1, 2), device="cpu", pin_memory=True),
-        polyad.empty_permuted((2, 3), (1, 0), device="cpu", pin_memory=True),
-        polyad.ones(1, device="cpu").new_empty_strided((2, 3), (4, 1), pin_memory=True),
-        polyad.hann_window(4, device="cpu", pin_memory=True),
-    ):
-        assert made.is_pinned()
-    with pytest.raises(DeviceError, match="only memory of the cpu is pinned"):
-        polyad.empty(2, device="fake", pin_memory=True)
+    calls = calls_of_factories()
+    assert len(calls) == len(NEW) + 7 + len(OF_TENSORS), "a factory lacks pin_memory"
+    for name, (factory, given) in calls.items():
+        polyad.manual_seed(0)
+        ordinary = factory(*given, device="cpu")
+        polyad.manual_seed(0)
+        pinned = factory(*given, device="cpu", pin_memory=True)
+        assert pinned.is_pinned(), name
+        assert not ordinary.is_pinned(), name
+        assert (pinned.shape, pinned.stride(), pinned.dtype) == (ordinary.shape, ordinary.stride(), ordinary.dtype)
+        if "empty" not in name:
+            assert pinned.tolist() == ordinary.tolist(), name
+        if pinned.is_floating_point():
+            leaf = factory(*given, device="cpu", pin_memory=True, requires_grad=True)
+            assert leaf.is_pinned()
+            assert leaf.requires_grad
+            assert leaf.is_leaf, name
+
+
+@pytest.mark.filterwarnings("ignore:range")
+def test_only_memory_of_the_cpu_is_pinned(accelerator) -> None:
+    for factory, given in calls_of_factories().values():
+        with pytest.raises(DeviceError, match="only memory of the cpu is pinned"):
+            factory(*given, device="fake", pin_memory=True)
+        assert not factory(*given, device="meta", pin_memory=True).is_pinned()
 
 
 def test_gradients_flow_to_what_was_pinned(accelerator) -> None:
@@ -207,3 +270,66 @@ def test_batches_in_pinned_memory(accelerator) -> None:
     assert batch["list"][1][1] == 3
     assert batch["own"] == "pinned by itself"
     assert list(batch["range"]) == [0, 1]
+
+
+class Encoded(collections.UserDict):
+    """A batch that is a mapping and holds more than its entries."""
+
+    def __init__(self, data, tokenizer) -> None:
+        super().__init__(data)
+        self.tokenizer = tokenizer
+
+
+class Row(list):
+    def __init__(self, length: int) -> None:
+        super().__init__([None] * length)
+        self.note = "kept"
+
+
+class Box(tuple):
+    pass
+
+
+@dataclasses.dataclass
+class Sample:
+    x: polyad.Tensor
+    name: str
+
+
+def test_batches_of_other_classes_keep_all_that_they_hold(accelerator) -> None:
+    def collate(samples):
+        x = polyad.ones(1, device="cpu")
+        row = Row(1)
+        row[0] = x
+        boxes = collections.defaultdict(list, box=Box([x]))
+        return Encoded({"row": row, "boxes": boxes, "sample": Sample(x, "a")}, "words")
+
+    (batch,) = DataLoader([1], collate_fn=collate, pin_memory=True)
+    assert batch.tokenizer == "words"
+    assert batch["row"].note == "kept"
+    assert batch["row"][0].is_pinned()
+    assert batch["boxes"].default_factory is list
+    assert type(batch["boxes"]["box"]) is Box
+    assert batch["boxes"]["box"][0].is_pinned()
+    assert batch["sample"].x.is_pinned()
+    assert batch["sample"].name == "a"
+
+
+def test_a_tuple_subclass_of_a_batch_that_pins_itself(accelerator) -> None:
+    class Batch(tuple):
+        def pin_memory(self):
+            return "pinned by itself"
+
+    (batch,) = DataLoader([1], collate_fn=lambda samples: {"inner": [Batch()]}, pin_memory=True)
+    assert batch["inner"] == ["pinned by itself"]
+
+
+def test_none_is_no(accelerator) -> None:
+    x = polyad.zeros(2, device="cpu", pin_memory=None, requires_grad=None, layout=polyad.strided)
+    assert (x.is_pinned(), x.requires_grad) == (False, False)
+    assert not polyad.rand_like(x, pin_memory=None, requires_grad=None, layout=None).requires_grad
+    assert not x.new_ones(2, pin_memory=None, requires_grad=None).is_pinned()
+    with pytest.raises(TypeError, match="pin_memory is str"):
+        polyad.zeros(2, pin_memory="fake")
+    with pytest.raises(NotImplementedError, match="strided tensors alone"):
+        polyad.randn(2, layout=polyad.sparse_coo)

@@ -48,6 +48,42 @@ def test_wrong_data() -> None:
         polyad.FloatTensor(polyad.tensor([1]))
 
 
+@pytest.mark.filterwarnings("ignore:storage")
+def test_a_type_is_of_a_device() -> None:
+    x = polyad.ones(2, device="meta")
+    assert x.type() == polyad.typename(x) == "polyad.meta.FloatTensor"
+    assert not isinstance(x, polyad.FloatTensor)
+    assert not isinstance(polyad.ones(2, device="cpu"), polyad.cuda.FloatTensor)
+    assert polyad.ones(2, device="cpu").type("torch.meta.HalfTensor").type() == "polyad.meta.HalfTensor"
+    assert x.type("polyad.meta.FloatTensor") is x
+    for without_device in (polyad.float64, "float64", "torch.float64", "Double", "DoubleTensor"):
+        assert x.type(without_device).type() == "polyad.meta.DoubleTensor"
+    with pytest.raises(TypeError, match="FloatTensor: it cannot show a tensor that is on meta"):
+        polyad.FloatTensor(x)
+    with pytest.raises(RuntimeError, match="FloatTensor is on 'cpu', not on meta"):
+        polyad.FloatTensor(2, device="meta")
+    with polyad.device("meta"):
+        assert polyad.FloatTensor([1]).device.type == "cpu"
+    assert (x.storage().is_cuda, x.untyped_storage().is_cuda) == (False, False)
+    assert x.storage().type() == "polyad.meta.FloatStorage"
+
+
+def test_types_of_cuda_where_there_may_be_none() -> None:
+    names = [name for name in vars(polyad.cuda) if name.endswith("Tensor")]
+    assert sorted(names) == sorted(TYPES)
+    for name in names:
+        found = getattr(polyad.cuda, name)
+        assert (found.dtype, found.is_cuda, repr(found)) == (TYPES[name], True, f"<class 'polyad.cuda.{name}'>")
+        assert not getattr(polyad, name).is_cuda
+
+
+def test_modules_take_types() -> None:
+    layer = polyad.nn.Linear(1, 1, device="cpu")
+    assert layer.type("torch.DoubleTensor").weight.dtype is polyad.float64
+    assert layer.type(polyad.HalfTensor).weight.dtype is polyad.float16
+    assert layer.type(polyad.float32).weight.dtype is polyad.float32
+
+
 def test_new() -> None:
     x = polyad.arange(2)
     assert x.new([1, 2]).tolist() == [1, 2]
@@ -67,8 +103,24 @@ def test_default_type() -> None:
     with pytest.warns(UserWarning, match="deprecated"):
         polyad.set_default_tensor_type("torch.DoubleTensor")
     assert polyad.ones(1).dtype is polyad.float64
-    with pytest.raises(TypeError, match="no floating point type"):
-        polyad.set_default_tensor_type(polyad.LongTensor)
+    for wrong in (polyad.LongTensor, "torch.FloatTenser", "torch.cuda.LongTensor", 3):
+        with pytest.raises(TypeError, match="no floating point type"):
+            polyad.set_default_tensor_type(wrong)
+
+
+@pytest.mark.usefixtures("default")
+@pytest.mark.filterwarnings("ignore:set_default_tensor_type")
+def test_default_type_of_a_device() -> None:
+    try:
+        polyad.set_default_tensor_type("torch.meta.DoubleTensor")
+        assert polyad.zeros(1).type() == "polyad.meta.DoubleTensor"
+        polyad.set_default_tensor_type("torch.FloatTensor")
+        assert polyad.zeros(1).type() == "polyad.FloatTensor"
+        polyad.set_default_device("meta")
+        polyad.set_default_tensor_type("torch.DoubleTensor")
+        assert polyad.zeros(1).type() == "polyad.meta.DoubleTensor", "a default device of one's own stays"
+    finally:
+        polyad.set_default_device(None)
 
 
 @pytest.mark.filterwarnings("ignore:storage")

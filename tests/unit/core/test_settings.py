@@ -1,5 +1,6 @@
 """Switches of the process, and the names that stand in for what is not there."""
 
+import importlib.util
 import math
 import re
 from pathlib import Path
@@ -244,6 +245,31 @@ def test_tensor_like_objects_bring_torch_function() -> None:
     assert not polyad.overrides.is_tensor_like(1.0)
 
 
+@pytest.mark.filterwarnings("ignore:set_default_tensor_type")
+@pytest.mark.skipif(polyad.cuda.is_available(), reason="there is a cuda device")
+def test_what_is_said_of_cuda_where_there_is_none() -> None:
+    assert (polyad.version.cuda, polyad.version.hip) == (None, None)
+    assert polyad.cuda.get_arch_list() == []
+    assert not polyad.cuda.is_bf16_supported()
+    assert not polyad.backends.cudnn.is_available()
+    assert polyad.cuda.memory_allocated() == polyad.cuda.max_memory_allocated() == 0
+    if not polyad.backends.cuda.is_built():
+        for call in (
+            lambda: polyad.cuda.FloatTensor(2),
+            lambda: polyad.zeros(2, device="cpu").type("torch.cuda.FloatTensor"),
+            lambda: polyad.set_default_tensor_type("torch.cuda.FloatTensor"),
+            lambda: polyad.cuda.nvtx.range_push("step"),
+            lambda: polyad.cuda.nvtx.range("step").__enter__(),
+            polyad.cuda.profiler.start,
+            polyad.cuda.cudart,
+            polyad.autograd.profiler.emit_nvtx,
+        ):
+            with pytest.raises(RuntimeError, match="backend 'cuda': it needs cupy"):
+                call()
+    with pytest.raises(AttributeError, match="no attribute 'cudnn'"):
+        polyad.version.cudnn  # noqa: B018
+
+
 def test_switches_of_libraries_can_be_set() -> None:
     cudnn = polyad.backends.cudnn
     before = cudnn.benchmark, cudnn.deterministic, cudnn.enabled
@@ -253,6 +279,6 @@ def test_switches_of_libraries_can_be_set() -> None:
     assert not cudnn.is_available()
     assert cudnn.version() is None
     assert polyad.backends.cuda.matmul.allow_tf32 is False
-    assert polyad.backends.cuda.is_built() == ("cuda" in registry.names())
+    assert polyad.backends.cuda.is_built() == (importlib.util.find_spec("cupy") is not None)
     assert not polyad.backends.mps.is_available()
     assert not polyad.backends.mps.is_built()

@@ -152,3 +152,24 @@ def test_a_number_is_a_device_of_the_accelerator():
         polyad.device(True)
     with pytest.raises(TypeError):
         polyad.device(0, 1)
+
+
+def test_numbers_and_indices_of_the_cpu_go_with_a_device():
+    x = polyad.arange(6.0, device="cuda:1").reshape(3, 2)
+    assert (x / polyad.tensor(2.0).sqrt()).device.index == 1
+    assert polyad.where(x > 1, x, polyad.tensor(-1.0)).tolist() == [[-1, -1], [2, 3], [4, 5]]
+    assert sorted(x[polyad.randperm(3)][:, 0].tolist()) == [0, 2, 4]
+    x[polyad.tensor([True, False, False])] = polyad.tensor(7.0)
+    assert x[0].tolist() == [7, 7]
+
+
+def test_a_number_of_the_cpu_can_be_captured():
+    x, scale = polyad.arange(3.0, device="cuda"), polyad.tensor(2.0)
+    polyad.cuda.synchronize()
+    with polyad.cuda.stream(polyad.cuda.Stream()):
+        assert (x / scale - scale).tolist() == [-2, -1.5, -1]
+        graph = polyad.cuda.CUDAGraph()
+        with polyad.cuda.graph(graph):
+            y = x / scale - scale
+        graph.replay()
+        assert y.tolist() == [-2, -1.5, -1]

@@ -161,3 +161,18 @@ def test_an_array_without_a_tensor_form_is_left_as_it_is(values):
     array = numpy.array(values)
 
     assert default_convert({"names": array, "sizes": numpy.ones(2)})["names"] is array
+
+
+def test_a_mapping_keeps_what_it_holds_besides_its_entries():
+    class Encoded(collections.UserDict):
+        tokenizer = None
+
+    sample = Encoded({"x": 1})
+    sample.tokenizer = "words"
+    batch = default_collate([sample, Encoded({"x": 2})])
+    assert type(batch) is Encoded
+    assert batch.tokenizer == "words"
+    assert batch["x"].tolist() == [1, 2]
+    assert sample["x"] == 1
+    counted = default_collate([collections.defaultdict(list, x=1)])
+    assert counted.default_factory is list

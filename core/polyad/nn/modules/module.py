@@ -542,9 +542,9 @@ class Module(OlderMethods, _state.ExtraState):
         """Cast floating point parameters and buffers to bfloat16. Returns self."""
         return self._cast(bfloat16)
 
-    def type(self: T, dst_type: DType) -> T:
-        """Cast all parameters and buffers to *dst_type*. Returns self."""
-        return self._apply(lambda tensor: tensor.to(dst_type))
+    def type(self: T, dst_type: Any) -> T:
+        """Cast all parameters and buffers to *dst_type*: a dtype, or a tensor type or its name. Returns self."""
+        return self._apply(lambda tensor: tensor.type(dst_type))
 
     def cpu(self: T) -> T:
         """Move the module to the cpu. Returns self."""

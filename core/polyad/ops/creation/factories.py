@@ -17,7 +17,7 @@ from ...dispatch.views import layout_of
 from ...dispatch.wrapped import Wrapped
 from ...dtypes import INTEGER, DType, dtype_of_number, get_default_dtype, int64
 from ...errors import ArgumentError, ArgumentTypeError, DeviceError, OptionError, ShapeError, wrong_type
-from ...layout import Shape, Strides, check_sizes, contiguous_strides, normalize_shape
+from ...layout import Shape, Strides, check_sizes, contiguous_strides, normalize_shape, reach
 from ...memory_formats import (
     MemoryFormat,
     check_format,
@@ -29,7 +29,7 @@ from ...memory_formats import (
 )
 from ...state import state, warn_user
 from ...tensor import Tensor, check_tensor
-from ..shaping.strided import reach, strided_array
+from ..shaping.strided import strided_array
 
 if TYPE_CHECKING:
     from ...device import Device
@@ -64,16 +64,21 @@ def _arange(start: Any, step: Any, count: int, dtype: DType, device: Device) -> 
     """start + step * i for i in [0, count)."""
 
 
-def _set_requires_grad(tensor: Tensor, requires_grad: bool) -> Tensor:
-    return tensor.requires_grad_(requires_grad) if requires_grad is not False else tensor
+def finished(tensor: Tensor, requires_grad: bool | None, pin_memory: bool | None = False) -> Tensor:
+    """A new *tensor* with what the caller of every factory may ask for: a gradient, and memory that is pinned."""
+    if pin_memory and tensor._type.backend.holds_data:
+        tensor = tensor.pin_memory()
+    return tensor.requires_grad_() if requires_grad else tensor
 
 
 def _beside(tensor: Tensor, device: Any) -> Any:
     return tensor.device if device is None else device
 
 
-def _wrapped_like(input: Tensor, tensor: Tensor, requires_grad: bool) -> Tensor:
-    return _set_requires_grad(input._made_like(tensor) if isinstance(input, Wrapped) else tensor, requires_grad)
+def _wrapped_like(input: Tensor, tensor: Tensor, requires_grad: bool | None, pin_memory: bool | None = False) -> Tensor:
+    if pin_memory:
+        tensor = finished(tensor, False, True)
+    return finished(input._made_like(tensor) if isinstance(input, Wrapped) else tensor, requires_grad)
 
 
 @function(method=False, dtype_of_out=True)
@@ -84,7 +89,8 @@ def full(
     dtype: DType | None = None,
     layout: Any = None,
     device: Any = None,
-    requires_grad: bool = False,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
     out: Tensor | None = None,
 ) -> Tensor:
     """A tensor of *size* filled with *fill_value*, whose type decides the dtype unless *dtype* is given.
@@ -101,9 +107,10 @@ def full(
         fill_value = fill_value.item()
     if type(fill_value) not in (bool, int, float, complex):
         raise wrong_type("full", "fill_value", fill_value, "a number")
-    return _set_requires_grad(
+    return finished(
         _full(shape, fill_value, dtype or dtype_of_number(type(fill_value)), registry.resolve_device(device)),
         requires_grad,
+        pin_memory,
     )
 
 
@@ -113,7 +120,8 @@ def zeros(
     dtype: DType | None = None,
     layout: Any = None,
     device: Any = None,
-    requires_grad: bool = False,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
     out: Tensor | None = None,
 ) -> Tensor:
     """A tensor of zeros, float32 (the default dtype) unless *dtype* is given.
@@ -125,8 +133,8 @@ def zeros(
     """
     check_layout(layout, "zeros")
     shape = check_sizes(normalize_shape(size, "zeros"), "zeros")
-    return _set_requires_grad(
-        _full(shape, 0, dtype or get_default_dtype(), registry.resolve_device(device)), requires_grad
+    return finished(
+        _full(shape, 0, dtype or get_default_dtype(), registry.resolve_device(device)), requires_grad, pin_memory
     )
 
 
@@ -136,7 +144,8 @@ def ones(
     dtype: DType | None = None,
     layout: Any = None,
     device: Any = None,
-    requires_grad: bool = False,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
     out: Tensor | None = None,
 ) -> Tensor:
     """A tensor of ones, float32 (the default dtype) unless *dtype* is given.
@@ -147,8 +156,8 @@ def ones(
     """
     check_layout(layout, "ones")
     shape = check_sizes(normalize_shape(size, "ones"), "ones")
-    return _set_requires_grad(
-        _full(shape, 1, dtype or get_default_dtype(), registry.resolve_device(device)), requires_grad
+    return finished(
+        _full(shape, 1, dtype or get_default_dtype(), registry.resolve_device(device)), requires_grad, pin_memory
     )
 
 
@@ -158,8 +167,8 @@ def empty(
     dtype: DType | None = None,
     layout: Any = None,
     device: Any = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
     memory_format: MemoryFormat = contiguous_format,
     out: Tensor | None = None,
 ) -> Tensor:
@@ -177,7 +186,7 @@ def empty(
     if memory_format is preserve_format:
         raise ShapeError("empty: there is nothing whose memory format to preserve", fix="use contiguous_format")
     strides = format_strides(shape, memory_format, "empty")
-    return _set_requires_grad(
+    return finished(
         _allocate(shape, strides, dtype or get_default_dtype(), registry.resolve_device(device), pin_memory),
         requires_grad,
     )
@@ -201,6 +210,8 @@ def _allocated(shape: Shape, strides: Strides, dtype: DType, device: Device, pin
 
 
 def _pinned(type_: TensorType, shape: Shape, strides: Strides, by: Any) -> Any:
+    if not type_.backend.holds_data:
+        return strided_array(type_, shape, strides)
     if type_.device.type != "cpu":
         raise DeviceError(
             f"pin_memory=True: only memory of the cpu is pinned, and the tensor is to be on {type_.device}",
@@ -249,7 +260,8 @@ def full_like(
     dtype: DType | None = None,
     layout: Any = None,
     device: Any = None,
-    requires_grad: bool = False,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
     memory_format: MemoryFormat = preserve_format,
 ) -> Tensor:
     """A tensor filled with *fill_value*, with input's shape, dtype, device and order in memory unless others are given.
@@ -262,12 +274,12 @@ def full_like(
     if isinstance(fill_value, Tensor):
         fill_value = fill_value.item()
     if strides == contiguous_strides(shape):
-        return _wrapped_like(input, _full(shape, fill_value, dtype, where), requires_grad)
+        return _wrapped_like(input, _full(shape, fill_value, dtype, where), requires_grad, pin_memory)
     if fill_value:
         from ..memory.copying import check_fits
 
         check_fits("full_like", fill_value, dtype)
-    return _wrapped_like(input, _full_strided(shape, strides, fill_value, dtype, where), requires_grad)
+    return _wrapped_like(input, _full_strided(shape, strides, fill_value, dtype, where), requires_grad, pin_memory)
 
 
 @function(method=False)
@@ -277,7 +289,8 @@ def zeros_like(
     dtype: DType | None = None,
     layout: Any = None,
     device: Any = None,
-    requires_grad: bool = False,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
     memory_format: MemoryFormat = preserve_format,
 ) -> Tensor:
     """Zeros with input's shape, dtype, device and order in memory.
@@ -294,6 +307,7 @@ def zeros_like(
         layout=layout,
         device=device,
         requires_grad=requires_grad,
+        pin_memory=pin_memory,
         memory_format=memory_format,
     )
 
@@ -305,7 +319,8 @@ def ones_like(
     dtype: DType | None = None,
     layout: Any = None,
     device: Any = None,
-    requires_grad: bool = False,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
     memory_format: MemoryFormat = preserve_format,
 ) -> Tensor:
     """Ones with input's shape, dtype, device and order in memory.
@@ -322,6 +337,7 @@ def ones_like(
         layout=layout,
         device=device,
         requires_grad=requires_grad,
+        pin_memory=pin_memory,
         memory_format=memory_format,
     )
 
@@ -333,7 +349,8 @@ def empty_like(
     dtype: DType | None = None,
     layout: Any = None,
     device: Any = None,
-    requires_grad: bool = False,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
     memory_format: MemoryFormat = preserve_format,
 ) -> Tensor:
     """A tensor with input's shape, dtype, device and order in memory whose elements are not set.
@@ -342,7 +359,7 @@ def empty_like(
     >>> polyad.empty_like(polyad.zeros(2, 3)).shape
     polyad.Size([2, 3])
     """
-    result = _allocate(*_place_like("empty_like", input, dtype, layout, device, memory_format))
+    result = _allocate(*_place_like("empty_like", input, dtype, layout, device, memory_format), pin_memory)
     return _wrapped_like(input, result, requires_grad)
 
 
@@ -364,8 +381,10 @@ def arange(
     step: float | Tensor = 1,
     *,
     dtype: DType | None = None,
+    layout: Any = None,
     device: Any = None,
-    requires_grad: bool = False,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
     out: Tensor | None = None,
 ) -> Tensor:
     """start, start + step, ... below *end*; ``arange(n)`` starts at 0. int64 unless an argument is a float.
@@ -380,6 +399,7 @@ def arange(
     """
     import math
 
+    check_layout(layout, "arange")
     if end is None:
         start, end = None, start
     if end is None:
@@ -404,7 +424,7 @@ def arange(
     count = math.ceil((end - start) / step)
     if dtype.category == INTEGER:
         start, step = int(start), int(step)
-    return _set_requires_grad(_arange(start, step, count, dtype, registry.resolve_device(device)), requires_grad)
+    return finished(_arange(start, step, count, dtype, registry.resolve_device(device)), requires_grad, pin_memory)
 
 
 @function(method=False, dtype_of_out=True, sequence=True)
@@ -415,8 +435,10 @@ def range(
     *,
     out: Tensor | None = None,
     dtype: DType | None = None,
+    layout: Any = None,
     device: Any = None,
-    requires_grad: bool = False,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
 ) -> Tensor:
     """start, start + step, ... up to and with *end*, in the default floating dtype; deprecated: use `arange`.
 
@@ -428,6 +450,7 @@ def range(
     """
     import math
 
+    check_layout(layout, "range")
     warn_user("range: deprecated, since it includes its end; use arange, which excludes it", UserWarning)
     if end is None:
         raise ArgumentTypeError("range: end is missing", fix="pass start and end")
@@ -439,15 +462,19 @@ def range(
         )
     count = math.floor((end - start) / step) + 1
     result = _arange(start, step, count, dtype or get_default_dtype(), registry.resolve_device(device))
-    return _set_requires_grad(result, requires_grad)
+    return finished(result, requires_grad, pin_memory)
 
 
 @function(method=False)
-def tensor(data: Any, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """A new tensor holding a copy of *data*: numbers, nested lists, a NumPy array or a tensor.
+def tensor(
+    data: Any, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
+) -> Tensor:
+    """A new tensor holding a copy of *data*: numbers, nested lists, a NumPy array, an array on a GPU or a tensor.
 
-    The dtype follows the data (float: the default dtype, int: int64) unless given. Raises ValueError for ragged lists
-    and TypeError for data that is not numeric.
+    The dtype follows the data (float: the default dtype, int: int64) unless given. What has
+    ``__cuda_array_interface__``, such as CuPy's arrays, stays on its device unless *device* is given.
+
+    Raises ValueError for ragged lists and TypeError for data that is not numeric.
 
     >>> import polyad
     >>> polyad.tensor([[1, 2], [3, 4]])
@@ -458,10 +485,23 @@ def tensor(data: Any, *, dtype: DType | None = None, device: Any = None, require
 
     if isinstance(data, Tensor):
         result = data.detach().to(dtype=dtype, device=device, copy=True)
-        return _set_requires_grad(result.clone() if result._storage is not None else result, requires_grad)
+        return finished(result.clone() if result._storage is not None else result, requires_grad, pin_memory)
+    if _describes_gpu_memory(data):
+        from ...interop.cuda_array import shared_with
+
+        lent, _ = shared_with(data)
+        return finished(lent.to(dtype=dtype, device=device, copy=True), requires_grad, pin_memory)
     where = registry.resolve_device(device)
     values, found = host_data(data, dtype, copy=bool(state.modes))  # what a mode sees is not the caller's memory
-    return _set_requires_grad(_bring(values, found, where), requires_grad)
+    return finished(_bring(values, found, where), requires_grad, pin_memory)
+
+
+_WITHOUT_ATTRIBUTES = frozenset({list, tuple, bool, int, float, complex})
+"""Classes of what `tensor` gets most, which describe no memory."""
+
+
+def _describes_gpu_memory(data: Any) -> bool:
+    return data.__class__ not in _WITHOUT_ATTRIBUTES and hasattr(data, "__cuda_array_interface__")
 
 
 def _bring(values: Any, dtype: DType, device: Device) -> Tensor:
@@ -480,19 +520,36 @@ TENSOR = declare(Effect("tensor", _bring, _brought, result=Result.FRESH))
 
 
 @function(method=False)
-def scalar_tensor(s: Any, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def scalar_tensor(
+    s: Any,
+    *,
+    dtype: DType | None = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
+) -> Tensor:
     """A 0-d tensor of a number, in the default dtype unless *dtype* is given.
 
     >>> import polyad
     >>> polyad.scalar_tensor(2)
     tensor(2.)
     """
-    return full((), s, dtype=dtype or get_default_dtype(), device=device, requires_grad=requires_grad)
+    return full(
+        (),
+        s,
+        dtype=dtype or get_default_dtype(),
+        layout=layout,
+        device=device,
+        requires_grad=requires_grad,
+        pin_memory=pin_memory,
+    )
 
 
 @function(method=False)
 def as_tensor(data: Any, dtype: DType | None = None, device: Any = None) -> Tensor:
-    """*data* as a tensor, without a copy where possible: a tensor itself, a NumPy array's own memory; see `tensor`.
+    """*data* as a tensor, without a copy where possible: a tensor itself, the own memory of a NumPy array or of an
+    object with ``__cuda_array_interface__``, such as CuPy's arrays; see `tensor`.
 
     >>> import polyad
     >>> x = polyad.ones(2)
@@ -503,6 +560,11 @@ def as_tensor(data: Any, dtype: DType | None = None, device: Any = None) -> Tens
         return data.to(dtype=dtype, device=device)
     from ...interop.numpy import shared_with
 
+    if _describes_gpu_memory(data):
+        from ...interop import cuda_array
+
+        lent, writable = cuda_array.shared_with(data)
+        return lent.to(dtype=dtype, device=device, copy=not writable)
     shared = shared_with(data)
     if shared is None:
         return tensor(data, dtype=dtype, device=device)
@@ -533,7 +595,16 @@ def asarray(
     """
     from ...interop.numpy import buffer_of, frombuffer, is_numpy, shared_with
 
-    found = obj if isinstance(obj, Tensor) else shared_with(obj)
+    writable = True
+    found: Tensor | None
+    if isinstance(obj, Tensor):
+        found = obj
+    elif _describes_gpu_memory(obj):
+        from ...interop import cuda_array
+
+        found, writable = cuda_array.shared_with(obj)
+    else:
+        found = shared_with(obj)
     memory = None if found is not None or is_numpy(obj) else buffer_of(obj)
     if memory is not None:
         if memory.readonly and copy is not False:
@@ -545,12 +616,14 @@ def asarray(
                 f"asarray: {type(obj).__name__} has no memory to share, but copy is False", fix="let copy be None"
             )
         return tensor(obj, dtype=dtype, device=device, requires_grad=bool(requires_grad))
-    if copy:
+    if copy or (copy is None and not writable):
         return tensor(found, dtype=dtype, device=device, requires_grad=bool(requires_grad))
+    if not writable:
+        raise ArgumentError("asarray: the memory is read-only, but copy is False", fix="let copy be None")
     result = found.to(dtype=dtype, device=device)
     if copy is False and result is not found:
         raise ArgumentError("asarray: the dtype or device needs a copy, but copy is False", fix="let copy be None")
-    return _set_requires_grad(result.detach(), True) if requires_grad and not result.requires_grad else result
+    return finished(result.detach(), True) if requires_grad and not result.requires_grad else result
 
 
 @function(method=False)
@@ -561,8 +634,8 @@ def empty_strided(
     dtype: DType | None = None,
     layout: Any = None,
     device: Any = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
 ) -> Tensor:
     """A tensor of *size* whose elements, not set, lie in memory with *stride*.
 
@@ -582,7 +655,7 @@ def empty_strided(
             f"empty_strided: stride {strides} does not fit size {shape}", fix="give a stride of 0 or more for each size"
         )
     memory = empty((reach(shape, strides),), dtype=dtype, device=device, pin_memory=pin_memory)
-    return _set_requires_grad(as_strided(memory, shape, strides).detach(), requires_grad)
+    return finished(as_strided(memory, shape, strides).detach(), requires_grad)
 
 
 @function(method=False)
@@ -593,8 +666,8 @@ def empty_permuted(
     dtype: DType | None = None,
     layout: Any = None,
     device: Any = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
 ) -> Tensor:
     """A tensor of *size* whose elements, not set, lie without gaps; *physical_layout* has its dimensions, the slowest
     first.
@@ -629,36 +702,60 @@ def new_full(
     fill_value: Any,
     *,
     dtype: DType | None = None,
+    layout: Any = None,
     device: Any = None,
-    requires_grad: bool = False,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
 ) -> Tensor:
     """`polyad.full` with this tensor's dtype and device unless others are given."""
-    result = full(size, fill_value, dtype=dtype or self.dtype, device=_beside(self, device))
+    where = _beside(self, device)
+    result = full(size, fill_value, dtype=dtype or self.dtype, layout=layout, device=where, pin_memory=pin_memory)
     return _wrapped_like(self, result, requires_grad)
 
 
 @method()
 def new_zeros(
-    self: Tensor, *size: Any, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
+    self: Tensor,
+    *size: Any,
+    dtype: DType | None = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
 ) -> Tensor:
     """`polyad.zeros` with this tensor's dtype and device unless others are given."""
-    return _wrapped_like(self, zeros(*size, dtype=dtype or self.dtype, device=_beside(self, device)), requires_grad)
+    result = zeros(*size, dtype=dtype or self.dtype, layout=layout, device=_beside(self, device), pin_memory=pin_memory)
+    return _wrapped_like(self, result, requires_grad)
 
 
 @method()
 def new_ones(
-    self: Tensor, *size: Any, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
+    self: Tensor,
+    *size: Any,
+    dtype: DType | None = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
 ) -> Tensor:
     """`polyad.ones` with this tensor's dtype and device unless others are given."""
-    return _wrapped_like(self, ones(*size, dtype=dtype or self.dtype, device=_beside(self, device)), requires_grad)
+    result = ones(*size, dtype=dtype or self.dtype, layout=layout, device=_beside(self, device), pin_memory=pin_memory)
+    return _wrapped_like(self, result, requires_grad)
 
 
 @method()
 def new_empty(
-    self: Tensor, *size: Any, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
+    self: Tensor,
+    *size: Any,
+    dtype: DType | None = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
 ) -> Tensor:
     """`polyad.empty` with this tensor's dtype and device unless others are given."""
-    return _wrapped_like(self, empty(*size, dtype=dtype or self.dtype, device=_beside(self, device)), requires_grad)
+    result = empty(*size, dtype=dtype or self.dtype, layout=layout, device=_beside(self, device), pin_memory=pin_memory)
+    return _wrapped_like(self, result, requires_grad)
 
 
 @method()
@@ -669,8 +766,8 @@ def new_empty_strided(
     dtype: DType | None = None,
     layout: Any = None,
     device: Any = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
 ) -> Tensor:
     """`polyad.empty_strided` with this tensor's dtype and device unless others are given."""
     result = empty_strided(

@@ -11,8 +11,9 @@ from ...dispatch.structure import creation
 from ...dtypes import COMPLEX, FLOATING, DType, float32, get_default_dtype
 from ...errors import ArgumentTypeError, OptionError, ShapeError, safe_repr
 from ...layout import Shape
+from ...memory_formats import check_layout
 from ...tensor import Tensor
-from .factories import _arange, _full, _set_requires_grad
+from .factories import _arange, _full, finished
 
 if TYPE_CHECKING:
     from ...device import Device
@@ -71,8 +72,10 @@ def linspace(
     steps: int,
     *,
     dtype: DType | None = None,
+    layout: Any = None,
     device: Any = None,
-    requires_grad: bool = False,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
     out: Tensor | None = None,
 ) -> Tensor:
     """*steps* evenly spaced numbers from *start* to *end*, both included; the default dtype unless *dtype* is given.
@@ -83,8 +86,9 @@ def linspace(
     >>> polyad.linspace(0, 1, 5)
     tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
     """
+    check_layout(layout, "linspace")
     start, end, count, dtype = _checked("linspace", start, end, steps, dtype)
-    return _set_requires_grad(_linspace(start, end, count, dtype, registry.resolve_device(device)), requires_grad)
+    return finished(_linspace(start, end, count, dtype, registry.resolve_device(device)), requires_grad, pin_memory)
 
 
 @function(method=False, dtype_of_out=True, sequence=True)
@@ -95,8 +99,10 @@ def logspace(
     base: float = 10.0,
     *,
     dtype: DType | None = None,
+    layout: Any = None,
     device: Any = None,
-    requires_grad: bool = False,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
     out: Tensor | None = None,
 ) -> Tensor:
     """*base* raised to *steps* evenly spaced numbers from *start* to *end*.
@@ -107,10 +113,11 @@ def logspace(
     >>> polyad.logspace(0, 2, 3)
     tensor([  1.,  10., 100.])
     """
+    check_layout(layout, "logspace")
     start, end, count, dtype = _checked("logspace", start, end, steps, dtype)
     wide = dtype if dtype.category >= FLOATING and dtype.itemsize > 2 else float32
     exponents = _linspace(start, end, count, wide, registry.resolve_device(device))
-    return _set_requires_grad((_number("logspace", "base", base) ** exponents).to(dtype), requires_grad)
+    return finished((_number("logspace", "base", base) ** exponents).to(dtype), requires_grad, pin_memory)
 
 
 def _square(rows: int, columns: int, *rest: Any) -> Shape:
@@ -132,8 +139,10 @@ def eye(
     m: int | None = None,
     *,
     dtype: DType | None = None,
+    layout: Any = None,
     device: Any = None,
-    requires_grad: bool = False,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
     out: Tensor | None = None,
 ) -> Tensor:
     """The identity matrix (n, n), or (n, m) with ones on its diagonal.
@@ -147,7 +156,8 @@ def eye(
     """
     from ...layout import check_sizes, normalize_shape
 
+    check_layout(layout, "eye")
     rows, columns = check_sizes(normalize_shape((n, n if m is None else m), "eye"), "eye")
-    return _set_requires_grad(
-        _eye(rows, columns, dtype or get_default_dtype(), registry.resolve_device(device)), requires_grad
+    return finished(
+        _eye(rows, columns, dtype or get_default_dtype(), registry.resolve_device(device)), requires_grad, pin_memory
     )

@@ -11,7 +11,7 @@ from ...errors import DTypeError, ShapeError
 from ...layout import normalize_dim, normalize_shape
 from ...memory_formats import check_layout
 from ...tensor import Tensor, check_tensor
-from ..creation.factories import _arange
+from ..creation.factories import _arange, finished
 from ..shaping.flipping import _roll
 from ..shaping.joining import _cat
 
@@ -40,7 +40,8 @@ def fftfreq(
     dtype: DType | None = None,
     layout: Any = None,
     device: Any = None,
-    requires_grad: bool = False,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
 ) -> Tensor:
     """The frequencies of the *n* points of `fft` of samples *d* apart: 0, 1, ..., then the negative ones, over n d.
 
@@ -55,7 +56,7 @@ def fftfreq(
     frequencies = (
         _cat([_arange(0, 1, below, dtype, where), _arange(below - count, 1, count - below, dtype, where)], 0) * step
     )
-    return frequencies.requires_grad_() if requires_grad else frequencies
+    return finished(frequencies, requires_grad, pin_memory)
 
 
 @function(method=False, namespace="fft", sequence=True)
@@ -67,7 +68,8 @@ def rfftfreq(
     dtype: DType | None = None,
     layout: Any = None,
     device: Any = None,
-    requires_grad: bool = False,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
 ) -> Tensor:
     """The frequencies of the n // 2 + 1 points of `rfft` of *n* samples *d* apart.
 
@@ -79,7 +81,7 @@ def rfftfreq(
     """
     count, step, dtype, where = _spacing("rfftfreq", n, d, dtype, layout, device)
     frequencies = _arange(0, 1, count // 2 + 1, dtype, where) * step
-    return frequencies.requires_grad_() if requires_grad else frequencies
+    return finished(frequencies, requires_grad, pin_memory)
 
 
 def _shifted(op: str, input: Tensor, dim: Any, sign: int) -> Tensor:

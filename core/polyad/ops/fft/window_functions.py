@@ -16,7 +16,7 @@ from ...dtypes import DType, float32, get_default_dtype
 from ...errors import DTypeError, ShapeError
 from ...layout import normalize_shape
 from ...memory_formats import check_layout
-from ..creation.factories import _arange, _full
+from ..creation.factories import _arange, _full, finished
 
 if TYPE_CHECKING:
     from ...tensor import Tensor
@@ -27,7 +27,7 @@ def _window(
     window_length: int,
     periodic: bool,
     formula: Callable[[Tensor, int], Tensor],
-    options: tuple[DType | None, Any, Any, bool, bool],
+    options: tuple[DType | None, Any, Any, bool | None, bool | None],
 ) -> Tensor:
     """The window whose points are ``formula(0, 1, ..., last)``, last being the place of the end."""
     given, layout, device, pin_memory, requires_grad = options
@@ -44,9 +44,7 @@ def _window(
     else:
         wide = float32 if dtype.itemsize == 2 else dtype
         window = formula(_arange(0, 1, length, wide, where), length if periodic else length - 1).to(dtype)
-    if pin_memory:
-        window = window.pin_memory()
-    return window.requires_grad_() if requires_grad else window
+    return finished(window, requires_grad, pin_memory)
 
 
 def _cosines(*weights: float) -> Callable[[Tensor, int], Tensor]:
@@ -71,8 +69,8 @@ def hann_window(
     dtype: DType | None = None,
     layout: Any = None,
     device: Any = None,
-    pin_memory: bool = False,
-    requires_grad: bool = False,
+    pin_memory: bool | None = False,
+    requires_grad: bool | None = False,
 ) -> Tensor:
     """Hann's window, a raised cosine: (1 - cos(2 pi n / N)) / 2.
 
@@ -96,8 +94,8 @@ def hamming_window(
     dtype: DType | None = None,
     layout: Any = None,
     device: Any = None,
-    pin_memory: bool = False,
-    requires_grad: bool = False,
+    pin_memory: bool | None = False,
+    requires_grad: bool | None = False,
 ) -> Tensor:
     """Hamming's window: alpha - beta cos(2 pi n / N).
 
@@ -119,8 +117,8 @@ def blackman_window(
     dtype: DType | None = None,
     layout: Any = None,
     device: Any = None,
-    pin_memory: bool = False,
-    requires_grad: bool = False,
+    pin_memory: bool | None = False,
+    requires_grad: bool | None = False,
 ) -> Tensor:
     """Blackman's window: 0.42 - 0.5 cos(2 pi n / N) + 0.08 cos(4 pi n / N).
 
@@ -142,8 +140,8 @@ def bartlett_window(
     dtype: DType | None = None,
     layout: Any = None,
     device: Any = None,
-    pin_memory: bool = False,
-    requires_grad: bool = False,
+    pin_memory: bool | None = False,
+    requires_grad: bool | None = False,
 ) -> Tensor:
     """Bartlett's window, a triangle: 1 - ``|2 n / N - 1|``.
 
@@ -170,8 +168,8 @@ def kaiser_window(
     dtype: DType | None = None,
     layout: Any = None,
     device: Any = None,
-    pin_memory: bool = False,
-    requires_grad: bool = False,
+    pin_memory: bool | None = False,
+    requires_grad: bool | None = False,
 ) -> Tensor:
     """Kaiser's window: I0(beta sqrt(1 - (2 n / N - 1)**2)) / I0(beta), I0 being a modified Bessel function.
 

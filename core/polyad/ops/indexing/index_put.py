@@ -193,7 +193,10 @@ def _summed_to(gradient: Tensor, shape: Shape) -> Tensor:
 
 
 def index_tensors(op: str, input: Tensor, indices: Sequence[Any]) -> list[Tensor | None]:
-    """The entries of a subscript, checked against the shape of *input* and in canonical form: int64, bool or None."""
+    """The entries of a subscript, checked against the shape of *input* and in canonical form: int64, bool or None.
+
+    Those that are on the cpu are brought to the device of *input*, as PyTorch does it.
+    """
     if not isinstance(indices, (tuple, list)):
         raise ArgumentTypeError(
             f"{op}: indices is {type(indices).__name__}, not a tuple of tensors",
@@ -212,6 +215,8 @@ def index_tensors(op: str, input: Tensor, indices: Sequence[Any]) -> list[Tensor
             found.append(None)
             continue
         dtype = check_tensor(index, op, f"indices[{number}]")._type.dtype
+        if index._type.device.type == "cpu" and input._type.device.type != "cpu":
+            index = index.to(input._type.device)
         if dtype is bool_ or dtype is uint8:
             covered = shape[dim : dim + index.ndim]
             if covered != index._array.shape:

@@ -219,26 +219,36 @@ def type_as(self: Tensor, other: Tensor) -> Tensor:
 
 @method("type")
 def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
-    """Without *dtype* the tensor type's old name, such as ``polyad.FloatTensor``;
-    with a dtype (or such a name or type), the tensor in it.
+    """Without *dtype* the tensor type's old name, such as ``polyad.FloatTensor``, or ``polyad.cuda.FloatTensor`` where
+    it is on another device than the cpu; with a dtype, or such a name or type, the tensor in it. A name and a type
+    say where the tensor is to be, too.
 
-    Raises ValueError for an unknown name.
+    Raises ValueError for an unknown name, RuntimeError where there is no such device.
 
     >>> import polyad
     >>> polyad.zeros(1).type()
     'polyad.FloatTensor'
     """
+    place = self._type.device.type
     if dtype is None:
-        return f"polyad.{_TYPE_NAMES[self._type.dtype.name]}Tensor"
+        return f"polyad.{'' if place == 'cpu' else place + '.'}{_TYPE_NAMES[self._type.dtype.name]}Tensor"
     if isinstance(dtype, str):
-        wanted = dtype.rpartition(".")[2].removesuffix("Tensor")
-        found = [dtypes.named(name) for name, old in _TYPE_NAMES.items() if wanted in (old, name)]
-        if not found:
-            raise ArgumentError(
-                f"type: {safe_repr(dtype)} is no type's name", fix="pass a dtype such as polyad.float64"
-            )
-        dtype = found[0]
-    return to(self, getattr(dtype, "dtype", dtype), non_blocking=non_blocking)
+        dtype, where = _of_name(dtype)
+    else:
+        dtype, where = getattr(dtype, "dtype", dtype), getattr(dtype, "device_type", None)
+    moved = where is not None and where != place
+    return to(self, dtype, device=where if moved else None, non_blocking=non_blocking)
+
+
+def _of_name(name: str) -> tuple[DType, str | None]:
+    """The dtype and the device type of a tensor type's name; None for a device type that it does not say."""
+    *modules, last = name.split(".")
+    for dtype, old in _TYPE_NAMES.items():
+        if last == dtype or (last == old and not modules):
+            return dtypes.named(dtype), None
+        if last == f"{old}Tensor":
+            return dtypes.named(dtype), (*modules[1:], "cpu")[0] if modules else None
+    raise ArgumentError(f"type: {safe_repr(name)} is no type's name", fix="pass a dtype such as polyad.float64")
 
 
 _TYPE_NAMES = {

@@ -1,6 +1,8 @@
-"""What other libraries ask of a tensor: the DLPack and array API protocols. NumPy's own protocols are in tensor.py.
+"""What other libraries ask of a tensor: the protocols of DLPack, CUDA's arrays and the array API. NumPy's own protocols
+are in tensor.py.
 
-The work is done in `polyad.interop.dlpack` and `polyad.array_api`, which are imported when they are asked for.
+The work is done in `polyad.interop.dlpack`, `polyad.interop.cuda_array` and `polyad.array_api`, which are imported when
+they are asked for.
 """
 
 from __future__ import annotations
@@ -8,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...dispatch.effects import Effect, Result, declare
-from ...dispatch.op import method
+from ...dispatch.op import method, prop
 from ...errors import ArgumentError, safe_repr
 from ...state import state
 from ...tensor import Tensor
@@ -49,6 +51,21 @@ def __dlpack_device__(self: Tensor) -> tuple[int, int]:
     from ...interop.dlpack import device_of
 
     return device_of(self)
+
+
+@prop()
+def __cuda_array_interface__(tensor: Tensor) -> dict[str, Any]:
+    """Where the tensor lies in a GPU's memory, for libraries such as CuPy and Numba; see `polyad.interop.cuda_array`.
+
+    Raises AttributeError for a tensor that is on no cuda device, RuntimeError for a tensor that requires a gradient.
+
+    >>> import polyad
+    >>> hasattr(polyad.ones(2, device="cpu"), "__cuda_array_interface__")
+    False
+    """
+    from ...interop.cuda_array import described
+
+    return described(tensor)
 
 
 @method()

@@ -16,12 +16,11 @@ from ...dispatch.views import layout_of
 from ...dispatch.wrapped import check_own_memory
 from ...errors import ArgumentTypeError, AutogradError, DeviceError, DTypeError, ShapeError, safe_repr
 from ...history.node import Leaf
-from ...layout import Shape, Strides, check_sizes, contiguous_strides, normalize_shape
+from ...layout import Shape, Strides, check_sizes, contiguous_strides, normalize_shape, reach
 from ...memory_formats import MemoryFormat, check_format, contiguous_format, format_strides, preserve_format
 from ...state import state
 from ...storage import Storage, ViewOf
 from ...tensor import Tensor, check_tensor
-from ..shaping.strided import reach
 from .storage_types import TypedStorage, UntypedStorage, over
 
 # ---------------------------------------------------------------------------------------------------- other memory

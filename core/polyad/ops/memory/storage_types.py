@@ -37,7 +37,6 @@ class UntypedStorage:
     _storage: Storage
     _type: Any
     filename = None
-    is_cuda = False
 
     def __init__(self, size: int = 0, *, device: Any = None) -> None:
         memory = PUBLIC["zeros"].call(size, dtype=dtypes.uint8, device=device)
@@ -57,6 +56,11 @@ class UntypedStorage:
     def device(self) -> Any:
         """Where the memory is."""
         return self._type.device
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether the memory is a cuda device's."""
+        return bool(self.device.type == "cuda")
 
     def nbytes(self) -> int:
         """The size of the memory in bytes."""
@@ -221,8 +225,9 @@ class TypedStorage:
         return self._untyped.is_shared()
 
     def type(self) -> str:
-        """The old name of its type, such as ``polyad.FloatStorage``."""
-        return f"polyad.{_BY_DTYPE[self.dtype].__name__}"
+        """The old name of its type, such as ``polyad.FloatStorage``, or ``polyad.cuda.FloatStorage``."""
+        where = self.device.type
+        return f"polyad.{'' if where == 'cpu' else where + '.'}{_BY_DTYPE[self.dtype].__name__}"
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):

@@ -31,11 +31,12 @@ from ...dtypes import (
 )
 from ...errors import ArgumentTypeError, DTypeError, ShapeError, safe_repr
 from ...layout import Shape, check_sizes, contiguous_strides, int_of, normalize_shape
-from ...memory_formats import MemoryFormat, check_format, copy_strides, preserve_format
+from ...memory_formats import MemoryFormat, check_format, check_layout, copy_strides, preserve_format
 from ...random.generator import Generator, generator_or_default
 from ...random.philox import ONE_WORD_RANGE
 from ...state import state
 from ...tensor import Tensor, check_room, check_tensor
+from ..creation.factories import finished
 from ..memory.copying import _copy_strided
 from ..reductions.any_all import anywhere
 
@@ -250,7 +251,14 @@ def _like(op: str, input: Any, dtype: DType | None, device: Any) -> tuple[Shape,
     return input._array.shape, dtype or type_.dtype, type_.device if device is None else registry.resolve_device(device)
 
 
-def _finished_like(op: str, tensor: Tensor, input: Tensor, memory_format: MemoryFormat, requires_grad: bool) -> Tensor:
+def _finished_like(
+    op: str,
+    tensor: Tensor,
+    input: Tensor,
+    memory_format: MemoryFormat,
+    requires_grad: bool | None,
+    pin_memory: bool | None,
+) -> Tensor:
     """*tensor*, or a copy of it that lies in memory as a copy of *input* in that format would: the numbers are drawn
     in row-major order in any case.
     """
@@ -258,11 +266,7 @@ def _finished_like(op: str, tensor: Tensor, input: Tensor, memory_format: Memory
     strides = copy_strides(shape, strides, check_format(memory_format, op), op)
     if strides != contiguous_strides(shape):
         tensor = _copy_strided(tensor, strides)
-    return _finished(tensor, requires_grad)
-
-
-def _finished(tensor: Tensor, requires_grad: bool) -> Tensor:
-    return tensor.requires_grad_() if requires_grad else tensor
+    return finished(tensor, requires_grad, pin_memory)
 
 
 @function(method=False, dtype_of_out=True)
@@ -270,8 +274,10 @@ def rand(
     *size: Any,
     generator: Generator | None = None,
     dtype: DType | None = None,
+    layout: Any = None,
     device: Any = None,
-    requires_grad: bool = False,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
     out: Tensor | None = None,
 ) -> Tensor:
     """Numbers in [0, 1), all equally likely, in a tensor of *size*; the default dtype unless another is given.
@@ -285,6 +291,7 @@ def rand(
     >>> polyad.rand(2)
     tensor([0.3990, 0.8805])
     """
+    check_layout(layout, "rand")
     numbers = _uniform_numbers(
         "rand",
         _size("rand", size),
@@ -294,7 +301,7 @@ def rand(
         dtype,
         registry.resolve_device(device),
     )
-    return _finished(numbers, requires_grad)
+    return finished(numbers, requires_grad, pin_memory)
 
 
 @function(method=False, dtype_of_out=True)
@@ -302,8 +309,10 @@ def randn(
     *size: Any,
     generator: Generator | None = None,
     dtype: DType | None = None,
+    layout: Any = None,
     device: Any = None,
-    requires_grad: bool = False,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
     out: Tensor | None = None,
 ) -> Tensor:
     """Normally distributed numbers of mean 0 and variance 1 in a tensor of *size*; dtype and errors as in `rand`.
@@ -314,9 +323,10 @@ def randn(
     >>> polyad.randn(2, 3).shape
     polyad.Size([2, 3])
     """
+    check_layout(layout, "randn")
     source = generator_or_default("randn", generator)
     numbers = _normal_numbers("randn", _size("randn", size), 0, 1, source, dtype, registry.resolve_device(device))
-    return _finished(numbers, requires_grad)
+    return finished(numbers, requires_grad, pin_memory)
 
 
 def _range(op: str, low: Any, high: Any) -> tuple[int, int]:
@@ -356,8 +366,10 @@ def randint(
     *,
     generator: Generator | None = None,
     dtype: DType | None = None,
+    layout: Any = None,
     device: Any = None,
-    requires_grad: bool = False,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
     out: Tensor | None = None,
 ) -> Tensor:
     """Integers in [low, high), in a tensor of *size*; ``randint(high, size)`` starts at 0; int64 by default.
@@ -370,6 +382,7 @@ def randint(
     >>> polyad.randint(0, 100, (4,))
     tensor([39, 88, 73, 60])
     """
+    check_layout(layout, "randint")
     if size is None:
         low, high, size = 0, low, high
     elif high is None:
@@ -386,7 +399,7 @@ def randint(
         _fits("randint", *bounds, dtype or int64),
         registry.resolve_device(device),
     )
-    return _finished(numbers, requires_grad)
+    return finished(numbers, requires_grad, pin_memory)
 
 
 @function(method=False, dtype_of_out=True)
@@ -395,8 +408,10 @@ def randperm(
     *,
     generator: Generator | None = None,
     dtype: DType | None = None,
+    layout: Any = None,
     device: Any = None,
-    requires_grad: bool = False,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
     out: Tensor | None = None,
 ) -> Tensor:
     """The integers in [0, n) in random order; int64 unless *dtype* is given. Raises RuntimeError for a negative n.
@@ -405,15 +420,17 @@ def randperm(
     >>> sorted(polyad.randperm(4).tolist())
     [0, 1, 2, 3]
     """
+    check_layout(layout, "randperm")
     if isinstance(n, bool) or not hasattr(n, "__index__"):
         raise ArgumentTypeError(f"randperm: n is {safe_repr(n)}, not an int", fix="pass an int")
     if n.__index__() < 0:
         raise ShapeError(f"randperm: n {n} is negative", fix="pass 0 or more")
     count = n.__index__()
     dtype = _fits("randperm", 0, max(count, 1), dtype or int64)
-    return _finished(
+    return finished(
         _permutation(count, generator_or_default("randperm", generator), dtype, registry.resolve_device(device)),
         requires_grad,
+        pin_memory,
     )
 
 
@@ -423,8 +440,10 @@ def rand_like(
     *,
     generator: Generator | None = None,
     dtype: DType | None = None,
+    layout: Any = None,
     device: Any = None,
-    requires_grad: bool = False,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
     memory_format: MemoryFormat = preserve_format,
 ) -> Tensor:
     """`rand` with input's shape, dtype, device and order in memory unless others are given.
@@ -433,10 +452,11 @@ def rand_like(
     >>> polyad.rand_like(polyad.zeros(2, 3)).shape
     polyad.Size([2, 3])
     """
+    check_layout(layout, "rand_like")
     shape, dtype, where = _like("rand_like", input, dtype, device)
     source = generator_or_default("rand_like", generator)
     numbers = _uniform_numbers("rand_like", shape, 0, 1, source, dtype, where)
-    return _finished_like("rand_like", numbers, input, memory_format, requires_grad)
+    return _finished_like("rand_like", numbers, input, memory_format, requires_grad, pin_memory)
 
 
 @function(method=False)
@@ -445,8 +465,10 @@ def randn_like(
     *,
     generator: Generator | None = None,
     dtype: DType | None = None,
+    layout: Any = None,
     device: Any = None,
-    requires_grad: bool = False,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
     memory_format: MemoryFormat = preserve_format,
 ) -> Tensor:
     """`randn` with input's shape, dtype, device and order in memory unless others are given.
@@ -455,10 +477,11 @@ def randn_like(
     >>> polyad.randn_like(polyad.zeros(2, 3)).shape
     polyad.Size([2, 3])
     """
+    check_layout(layout, "randn_like")
     shape, dtype, where = _like("randn_like", input, dtype, device)
     source = generator_or_default("randn_like", generator)
     numbers = _normal_numbers("randn_like", shape, 0, 1, source, dtype, where)
-    return _finished_like("randn_like", numbers, input, memory_format, requires_grad)
+    return _finished_like("randn_like", numbers, input, memory_format, requires_grad, pin_memory)
 
 
 @function(method=False)
@@ -469,8 +492,10 @@ def randint_like(
     *,
     generator: Generator | None = None,
     dtype: DType | None = None,
+    layout: Any = None,
     device: Any = None,
-    requires_grad: bool = False,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
     memory_format: MemoryFormat = preserve_format,
 ) -> Tensor:
     """`randint` with input's shape, dtype, device and order in memory unless others are given.
@@ -479,6 +504,7 @@ def randint_like(
     >>> polyad.randint_like(polyad.zeros(2, 3), 5).dtype
     polyad.float32
     """
+    check_layout(layout, "randint_like")
     shape, dtype, where = _like("randint_like", input, dtype, device)
     if low is None and high is None:
         raise ArgumentTypeError("randint_like: high is missing", operands={"input": input}, fix="pass high")
@@ -486,7 +512,7 @@ def randint_like(
     numbers = _integers(
         shape, *bounds, generator_or_default("randint_like", generator), _fits("randint_like", *bounds, dtype), where
     )
-    return _finished_like("randint_like", numbers, input, memory_format, requires_grad)
+    return _finished_like("randint_like", numbers, input, memory_format, requires_grad, pin_memory)
 
 
 @function(method=False)
@@ -497,8 +523,10 @@ def normal(
     *,
     generator: Generator | None = None,
     dtype: DType | None = None,
+    layout: Any = None,
     device: Any = None,
-    requires_grad: bool = False,
+    requires_grad: bool | None = False,
+    pin_memory: bool | None = False,
     out: Tensor | None = None,
 ) -> Tensor:
     """Normally distributed numbers: of *size* for two numbers, else of the shape to which mean and std broadcast.
@@ -510,6 +538,7 @@ def normal(
     >>> polyad.normal(polyad.zeros(2), 0.0)
     tensor([0., 0.])
     """
+    check_layout(layout, "normal")
     source = generator_or_default("normal", generator)
     if not isinstance(std, Tensor) and std < 0:
         raise ShapeError(f"normal: std {std} is negative", fix="pass 0 or more")
@@ -520,7 +549,9 @@ def normal(
             )
         scaled = mean + std * 0
         shape, dtype, where = _like("normal", scaled, dtype, device)
-        return _finished(_normal_numbers("normal", shape, 0, 1, source, dtype, where) * std + mean, requires_grad)
+        return finished(
+            _normal_numbers("normal", shape, 0, 1, source, dtype, where) * std + mean, requires_grad, pin_memory
+        )
     if size is None:
         raise ArgumentTypeError(
             "normal: two numbers need a size", operands={"mean": mean, "std": std}, fix="write normal(0.0, 1.0, (2, 3))"
@@ -528,7 +559,7 @@ def normal(
     numbers = _normal_numbers(
         "normal", _size("normal", (size,)), mean, std, source, dtype, registry.resolve_device(device)
     )
-    return _finished(numbers, requires_grad)
+    return finished(numbers, requires_grad, pin_memory)
 
 
 @function(dtype_of_out=True)

@@ -16,19 +16,12 @@ from ...dispatch.op import composite, function, gradient, view
 from ...dispatch.structure import contraction, shaping
 from ...dispatch.views import layout_of
 from ...errors import ShapeError
-from ...layout import Layout, Shape, Strides, contiguous_strides, normalize_shape
+from ...layout import Layout, Shape, Strides, contiguous_strides, normalize_shape, reach
 from ...tensor import Tensor, check_tensor
 from .reshape import relaid
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-
-def reach(shape: Shape, strides: Strides) -> int:
-    """How many elements of memory a layout at offset 0 spans."""
-    if 0 in shape:
-        return 0
-    return 1 + sum([(size - 1) * stride for size, stride in zip(shape, strides, strict=True)])
 
 
 def may_overlap(shape: Shape, strides: Strides) -> bool:

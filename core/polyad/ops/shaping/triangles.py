@@ -13,7 +13,7 @@ from ...errors import DTypeError, ShapeError, safe_repr
 from ...layout import Shape, normalize_shape
 from ...memory_formats import check_layout
 from ...tensor import Tensor, check_tensor
-from ..creation.factories import arange
+from ..creation.factories import arange, finished
 from .joining import stack
 from .repeating import repeat_interleave
 
@@ -107,7 +107,14 @@ def _sum_from(first: int, count: int) -> int:
 
 @function(method=False)
 def tril_indices(
-    row: int, col: int, offset: int = 0, *, dtype: DType | None = None, device: Any = None, layout: Any = None
+    row: int,
+    col: int,
+    offset: int = 0,
+    *,
+    dtype: DType | None = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool | None = False,
 ) -> Tensor:
     """Rows and columns, (2, n), of the elements on and below a diagonal of a (row, col) matrix, row by row.
 
@@ -118,12 +125,19 @@ def tril_indices(
     tensor([[0, 1, 1],
             [0, 0, 1]])
     """
-    return _indices("tril_indices", row, col, offset, dtype, device, layout, True)
+    return finished(_indices("tril_indices", row, col, offset, dtype, device, layout, True), False, pin_memory)
 
 
 @function(method=False)
 def triu_indices(
-    row: int, col: int, offset: int = 0, *, dtype: DType | None = None, device: Any = None, layout: Any = None
+    row: int,
+    col: int,
+    offset: int = 0,
+    *,
+    dtype: DType | None = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool | None = False,
 ) -> Tensor:
     """Rows and columns, (2, n), of the elements on and above a diagonal of a (row, col) matrix, row by row.
 
@@ -134,4 +148,4 @@ def triu_indices(
     tensor([[0, 0, 1],
             [0, 1, 1]])
     """
-    return _indices("triu_indices", row, col, offset, dtype, device, layout, False)
+    return finished(_indices("triu_indices", row, col, offset, dtype, device, layout, False), False, pin_memory)

@@ -18,8 +18,9 @@ To add a type, extend the two functions here; a project of one's own passes ``co
 
 from __future__ import annotations
 
+import copy
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, MutableMapping, MutableSequence, Sequence
 from typing import Any
 
 import polyad
@@ -75,7 +76,7 @@ def _collated(batch: Sequence[Any], path: str) -> Any:
             key: _collated([_entry(sample, key, path) for sample in batch], f"{path}[{errors.safe_repr(key)}]")
             for key in first
         }
-        return _like(first, joined)
+        return like(first, joined)
     if dataclasses.is_dataclass(first) and not isinstance(first, type):
         names = [field.name for field in dataclasses.fields(first) if field.init]
         parts = {name: _collated([getattr(sample, name) for sample in batch], f"{path}.{name}") for name in names}
@@ -129,7 +130,7 @@ def default_convert(sample: Any) -> Any:
         }
         return dataclasses.replace(sample, **parts)
     if isinstance(sample, Mapping):
-        return _like(sample, {key: default_convert(value) for key, value in sample.items()})
+        return like(sample, {key: default_convert(value) for key, value in sample.items()})
     if isinstance(sample, tuple) and hasattr(sample, "_fields"):
         return type(sample)(*(default_convert(part) for part in sample))
     if isinstance(sample, Sequence):
@@ -149,12 +150,26 @@ def _is_numpy(value: Any, path: str) -> bool:
     return True
 
 
-def _like(original: Mapping[Any, Any], entries: dict[Any, Any]) -> Any:
-    """The entries in the mapping type of the original where that type is built from a dict, else a dict."""
+def like(original: Any, parts: Any) -> Any:
+    """A mapping (*parts* a dict of its keys), tuple or sequence like *original*, with *parts* in it.
+
+    What can be changed is copied, with all that it holds besides; a class that allows neither gives a dict or a list.
+    """
     try:
-        return type(original)(entries)  # type: ignore[call-arg]
-    except TypeError:
-        return entries
+        if isinstance(original, MutableMapping):
+            clone: Any = copy.copy(original)
+            clone.update(parts)
+        elif isinstance(original, MutableSequence):
+            clone = copy.copy(original)
+            for place, part in enumerate(parts):
+                clone[place] = part
+        elif isinstance(original, tuple) and hasattr(original, "_fields"):
+            return type(original)(*parts)
+        else:
+            return type(original)(parts)
+        return clone
+    except TypeError:  # such as a range
+        return parts
 
 
 def _parts(batch: Sequence[Any], path: str) -> list[tuple[Any, ...]]:

@@ -9,6 +9,7 @@ reads it; all arguments are checked when the loader is created, not when the fir
 
 from __future__ import annotations
 
+import dataclasses
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Generic, TypeVar
@@ -17,7 +18,7 @@ from polyad import errors
 from polyad.backend.accelerators import pinning
 from polyad.random.generator import Generator
 from polyad.tensor import Tensor
-from polyad.utils.data.collate import default_collate, default_convert
+from polyad.utils.data.collate import default_collate, default_convert, like
 from polyad.utils.data.dataset import Dataset, IterableDataset
 from polyad.utils.data.loading import Epoch, FromWorkers, InProcess, checked_state
 from polyad.utils.data.sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, checked_count
@@ -228,26 +229,20 @@ class DataLoader(Generic[T]):
 
 
 def pinned(batch: Any, device: Any = None) -> Any:
-    """A batch with its tensors in pinned memory: in mappings, named tuples, tuples and lists at any depth."""
+    """A batch with its tensors in pinned memory: in mappings, dataclasses, tuples and lists at any depth."""
+    if isinstance(batch, Tensor):
+        return batch.pin_memory(device)
+    if hasattr(batch, "pin_memory"):
+        return batch.pin_memory()
     if isinstance(batch, (str, bytes)):
         return batch
-    if hasattr(batch, "pin_memory"):
-        return batch.pin_memory(device) if isinstance(batch, Tensor) else batch.pin_memory()
+    if dataclasses.is_dataclass(batch) and not isinstance(batch, type):
+        fields = [field.name for field in dataclasses.fields(batch) if field.init]
+        return dataclasses.replace(batch, **{name: pinned(getattr(batch, name), device) for name in fields})
     if isinstance(batch, Mapping):
-        items = {key: pinned(value, device) for key, value in batch.items()}
-        try:
-            return type(batch)(items)  # type: ignore[call-arg]
-        except TypeError:  # a mapping of a class that is not made from a dict
-            return items
-    if isinstance(batch, tuple):
-        parts = [pinned(part, device) for part in batch]
-        return type(batch)(*parts) if hasattr(batch, "_fields") else tuple(parts)
+        return like(batch, {key: pinned(value, device) for key, value in batch.items()})
     if isinstance(batch, Sequence):
-        parts = [pinned(part, device) for part in batch]
-        try:
-            return type(batch)(parts)  # type: ignore[call-arg]
-        except TypeError:  # such as a range
-            return parts
+        return like(batch, [pinned(part, device) for part in batch])
     return batch
 
 

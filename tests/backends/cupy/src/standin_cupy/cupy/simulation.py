@@ -244,6 +244,9 @@ class Queue:
         self.device.check()
 
 
+told: list[tuple] = []
+"""What a profiler was told."""
+
 devices = [Device(number) for number in range(COUNT)]
 
 

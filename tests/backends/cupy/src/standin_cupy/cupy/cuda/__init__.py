@@ -1,6 +1,6 @@
 """`cupy.cuda`: CuPy's names for what `cupy.simulation` does."""
 
-from . import driver as driver, memory as memory, nvrtc as nvrtc, runtime as runtime
+from . import driver as driver, memory as memory, nvrtc as nvrtc, nvtx as nvtx, runtime as runtime
 from .allocators import using_allocator as using_allocator
 from .graph import Graph as Graph
 from .memory import (

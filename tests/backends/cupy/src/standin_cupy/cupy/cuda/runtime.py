@@ -7,7 +7,7 @@ import functools
 from .. import simulation
 
 memcpyHostToHost, memcpyHostToDevice, memcpyDeviceToHost, memcpyDeviceToDevice = range(4)
-memoryTypeHost = 1
+memoryTypeUnregistered, memoryTypeHost, memoryTypeDevice = range(3)
 
 
 class CUDARuntimeError(RuntimeError):
@@ -108,6 +108,14 @@ def memcpyAsync(target, source, size, kind, stream):
         raise simulation.Failure("InvalidMemcpyDirection")
 
 
+def profilerStart():
+    simulation.told.append(("collect", True))
+
+
+def profilerStop():
+    simulation.told.append(("collect", False))
+
+
 class PointerAttributes:
     """What the driver knows of an address."""
 
@@ -118,7 +126,13 @@ class PointerAttributes:
 @failing
 def pointerGetAttributes(ptr):
     simulation.devices[simulation.current()].check()
-    return PointerAttributes(simulation.current(), 0, ptr, memoryTypeHost if _pinned(ptr) else 0)
+    for device in simulation.devices:
+        found = device.owner(ptr)
+        if found is not None and found.live:
+            return PointerAttributes(device.number, ptr, 0, memoryTypeDevice)
+    if _pinned(ptr):
+        return PointerAttributes(simulation.current(), ptr, ptr, memoryTypeHost)
+    return PointerAttributes(-2, 0, ptr, memoryTypeUnregistered)
 
 
 def _pinned(address):

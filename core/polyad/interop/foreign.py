@@ -1,0 +1,23 @@
+"""Tensors over memory that another library lends."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..backend import Backend, registry
+from ..device import Device
+from ..dtypes import DType
+from ..layout import Shape, Strides
+
+if TYPE_CHECKING:
+    from ..tensor import Tensor
+
+
+def over(backend: Backend, root: Any, dtype: DType, device: Device, shape: Shape, steps: Strides) -> Tensor:
+    """The tensor whose elements lie *steps* apart in *root*, a dense array of the backend's with one dimension."""
+    from ..storage import Storage, ViewOf
+    from ..tensor import Tensor
+
+    out = Tensor._of(backend.as_strided(root, dtype, shape, steps, 0), registry.tensor_type(dtype, device, not shape))
+    out._storage, out._view = Storage(root, backend, dtype.itemsize), ViewOf(None, 0)
+    return out
