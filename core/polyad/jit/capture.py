@@ -99,7 +99,7 @@ class Capture(Mode):
         reads = effect is not None and effect.to_host
         outputs = None if reads else replace(result, Tensor, self._result)
         line = user_line()
-        baked = self._bake(op, result, line) if reads else ""
+        baked = self._bake(op, result, line) if reads and effect.result is not Result.CHECK else ""
         other_grad = None if grad == self._grad_enabled else grad
         self.nodes.append(Node(op, recorded, outputs, other_grad, line, baked, modules=self._modules))
         return result

@@ -11,16 +11,18 @@ from ...dispatch.forward import linear_in
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import Typing
 from ...dispatch.structure import pointwise, row_major
-from ...dtypes import INTEGER, bool_
+from ...dtypes import INTEGER, bool_, int64
 from ...errors import DTypeError, ShapeError
 from ...layout import broadcast_shapes
-from ...tensor import Tensor, check_tensor, has_data
-from ..memory.copying import _copy, check_element_fits, check_fits
+from ...tensor import Tensor, check_tensor
+from ..memory.copying import check_element_fits, check_fits
 from ..pointwise.where import _where
+from ..reductions.any_all import check_all
+from ..reductions.cumulative import _cumsum
+from ..reductions.sums import _sum
 from ..shaping.reshape import _expand, _reshape
-from .gather_scatter import _scatter
 from .index_put import _index
-from .nonzero import _nonzero
+from .index_select import _index_select
 from .operands import check_countable
 from .slicing import _slice
 
@@ -126,17 +128,22 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
             fix="convert source",
         )
     shape = broadcast_shapes(input._array.shape, mask._array.shape)
-    flat = _reshape(_expand(mask, shape), (math.prod(shape),))
-    if not has_data(mask):  # which elements change is unknown; what they lie in is not
-        return _copy(_expand(input, shape))
-    places = _nonzero(flat).reshape(-1)
-    count = places._array.shape[0]
-    if source.numel() < count:
-        raise ShapeError(
-            f"masked_scatter: mask names {count} elements, source has {source.numel()}",
-            operands={"mask": mask, "source": source},
-            fix="give an element for each",
-        )
-    values = _slice(_reshape(source, (source.numel(),)), 0, 0, count, 1)
-    flat_input = _reshape(_expand(input, shape), (math.prod(shape),))
-    return _reshape(_scatter(flat_input, places, values, 0), shape)
+    size, given = math.prod(shape), source.numel()
+    # How many elements of the mask hold so far says which element of source comes next: nothing waits for the mask.
+    flat = _reshape(_expand(mask, shape), (size,))
+    so_far = _cumsum(flat.to(int64), 0)
+    named = _slice(so_far, 0, max(size - 1, 0), min(size, 1), 1)
+    check_all(
+        named <= given,
+        lambda position, count: ShapeError(
+            f"masked_scatter: mask names {count} elements, source has {given}", fix="give an element for each"
+        ),
+        named,
+        mask=mask,
+        source=source,
+    )
+    if given:
+        values = _index_select(_reshape(source, (given,)), (so_far - 1).clamp(0, given - 1), 0)
+    else:
+        values = _expand(_sum(source, tuple(range(source.ndim)), False).to(source._type.dtype), (size,))  # of nothing
+    return _reshape(_where(flat, values, _reshape(_expand(input, shape), (size,))), shape)
