@@ -1,4 +1,5 @@
-"""Wrong indices. Kernels cannot raise: one that meets a wrong index notes it in the device's *trouble cell*.
+"""Wrong indices, and other elements that are refused. Kernels cannot raise: one that meets a wrong index notes it in
+the device's *trouble cell*.
 
 The cell is three int64: the number that `Checks.expect` gave, the position, the value; 0 before. The upper half of the
 first is a lock that `source.walking.CHECKED` takes, open when a kernel has ended. The host looks there when it next
@@ -13,7 +14,10 @@ from collections.abc import Callable
 from polyad.errors import PolyadError
 
 Judge = Callable[[int, int], PolyadError]
-"""Makes the error of a wrong index from (its position in the index operand, row-major; its value)."""
+"""Makes the error of a wrong index from (its position in the index operand, row-major; its value).
+
+It is kept until the host waits, and must hold no array: the memory would be kept as long.
+"""
 
 MOST = 1024
 """Announced kernels after which the host looks in any case."""

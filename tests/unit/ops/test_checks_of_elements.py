@@ -51,13 +51,6 @@ def test_a_function_that_is_differentiated_is_checked():
         polyad.func.jvp(lambda var: F.gaussian_nll_loss(mean, mean, var), (x,), (x,))
 
 
-def test_a_compiled_function_is_checked():
-    compiled = polyad.compile(lambda var: F.gaussian_nll_loss(var * 0, var * 0, var))
-    assert compiled(polyad.ones(2)).item() == 0.0
-    with pytest.raises(ValueError, match="a variance is negative"):
-        compiled(polyad.tensor([1.0, -1.0]))
-
-
 @pytest.mark.parametrize(("repeats", "size"), [([1, -1], 0), ([1, 2], 2), ([1, 2], 4)])
 def test_a_size_that_is_not_the_sum_of_repeats_is_refused(repeats, size):
     with pytest.raises(RuntimeError, match="repeats"):

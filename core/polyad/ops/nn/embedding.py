@@ -363,10 +363,13 @@ def embedding_bag(
         index = index.narrow(0, 0, end)
         factors = None if factors is None else factors.narrow(0, 0, end)
     bag = _bags(starts, index._array.shape[0])
-    if mode == "max":
-        return _largest(weight, index, bag, bags, padding)
-    # What counts for nothing goes to a bag behind the others: so how much that is need not be known.
     spare = int(padding >= 0 or ends)
+    if mode == "max":
+        if spare and has_data(index):  # how large bags are is waited for in any case, which saves much work
+            kept = ((bag < bags) & (index != padding)).nonzero().reshape(-1)
+            index, bag = index.index_select(0, kept), bag.index_select(0, kept)
+        return _bag_max(weight, index, bag, bags)
+    # What counts for nothing goes to a bag behind the others: so how much that is need not be known.
     if spare:
         bag = _where(index == padding, bags, bag)
         if factors is not None:
@@ -378,14 +381,6 @@ def embedding_bag(
         return total
     counts = _bag_starts(bag, bags + spare)[0].narrow(0, 0, bags)
     return total / counts.clamp(min=1).unsqueeze(1).to(total._type.dtype)
-
-
-def _largest(weight: Tensor, index: Tensor, bag: Tensor, bags: int, padding: int) -> Tensor:
-    """`_bag_max` of what counts. How much that is and how large bags are is waited for, which saves much work."""
-    if has_data(index):
-        kept = ((bag < bags) & (index != padding)).nonzero().reshape(-1)
-        index, bag = index.index_select(0, kept), bag.index_select(0, kept)
-    return _bag_max(weight, index, bag, bags)
 
 
 @function(namespace="nn.functional", also={"input": "tensor"})
