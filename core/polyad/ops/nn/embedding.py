@@ -179,9 +179,9 @@ def _check_offsets(op: str, offsets: Any, input: Tensor, include_last: bool) -> 
     operands = {"input": input, "offsets": offsets}
     if include_last and not places:
         raise ShapeError(f"{op}: offsets without the last", operands=operands, fix="end them with input's length")
-    offsets = offsets.to(int64)
+    starts: Tensor = offsets.to(int64)
     if not places:
-        return offsets
+        return starts
 
     def unlike_0(position: tuple[int, ...], value: int) -> ShapeError:
         return ShapeError(f"{op}: offsets[0] = {value} is not 0", fix="the first bag starts at 0")
@@ -193,10 +193,10 @@ def _check_offsets(op: str, offsets: Any, input: Tensor, include_last: bool) -> 
             fix="offsets go up, to at most input's length",
         )
 
-    first, before, after = offsets.narrow(0, 0, 1), offsets.narrow(0, 0, places - 1), offsets.narrow(0, 1, places - 1)
+    first, before, after = starts.narrow(0, 0, 1), starts.narrow(0, 0, places - 1), starts.narrow(0, 1, places - 1)
     check_all(first == 0, unlike_0, first, **operands)
     check_all((after >= before) & (after <= count), out_of_order, after, **operands)
-    return offsets
+    return starts
 
 
 def _bag_shape(weight: Shape, index: Shape, bag: Shape, factors: Shape | None, bags: int, *rest: Any) -> Shape:
