@@ -10,21 +10,19 @@ from ...backend.interface import Signature
 from ...dispatch.forward import linear_in
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import Typing
-from ...dispatch.structure import pointwise, row_major
+from ...dispatch.structure import opaque, pointwise, row_major
 from ...dtypes import INTEGER, bool_, int64
 from ...errors import DTypeError, ShapeError
-from ...layout import broadcast_shapes
+from ...layout import Shape, broadcast_shapes
 from ...tensor import Tensor, check_tensor
-from ..memory.copying import check_element_fits, check_fits
+from ..memory.copying import _copy, check_element_fits, check_fits
 from ..pointwise.where import _where
-from ..reductions.any_all import check_all
+from ..reductions.any_all import _count_nonzero, check_all
 from ..reductions.cumulative import _cumsum
-from ..reductions.sums import _sum
 from ..shaping.reshape import _expand, _reshape
 from .index_put import _index
-from .index_select import _index_select
+from .index_select import _index_add, _index_select
 from .operands import check_countable
-from .slicing import _slice
 
 if TYPE_CHECKING:
     Number = bool | int | float | complex
@@ -108,6 +106,33 @@ def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> 
     return _index(_expand(input, shape), [_expand(mask, shape)])
 
 
+def _put(types: Signature, params: Mapping[str, Any]) -> Typing:
+    return Typing((None, bool_, types[0].dtype), (types[0].dtype,))
+
+
+@composite(dtype=_put, structure=opaque, shape=lambda input, mask, source: input, method=False)
+def _masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """The vector *input* with the first elements of *source*, in order, where *mask* holds. Nothing waits for mask."""
+    places = _source_places(mask, source._array.shape)
+    return _where(mask, _index_select(source, places, 0), input) if source.numel() else _copy(input)
+
+
+def _source_places(mask: Tensor, source_shape: Shape) -> Tensor:
+    """For each element of *mask* the place in the source from which it takes, if it holds: how many hold before it."""
+    return (_cumsum(mask.to(int64), 0) - 1).clamp(0, max(source_shape[0] - 1, 0))
+
+
+def _source_gradient(g: Tensor, mask: Tensor, source_shape: Shape) -> Tensor:
+    gradient = g.new_zeros(source_shape)
+    if not source_shape[0]:
+        return gradient
+    return _index_add(gradient, _source_places(mask, source_shape), _where(mask, g, 0), 0)
+
+
+gradient(_masked_scatter, input=lambda g, mask: _masked_fill(g, mask, 0), source=_source_gradient)
+linear_in(_masked_scatter, "input", "source")
+
+
 @function(inplace=True)
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """*input* with the first elements of *source*, in order, where *mask* holds; input and mask broadcast.
@@ -129,10 +154,8 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
         )
     shape = broadcast_shapes(input._array.shape, mask._array.shape)
     size, given = math.prod(shape), source.numel()
-    # How many elements of the mask hold so far says which element of source comes next: nothing waits for the mask.
     flat = _reshape(_expand(mask, shape), (size,))
-    so_far = _cumsum(flat.to(int64), 0)
-    named = _slice(so_far, 0, max(size - 1, 0), min(size, 1), 1)
+    named = _count_nonzero(flat, (0,))
     check_all(
         named <= given,
         lambda position, count: ShapeError(
@@ -142,8 +165,5 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
         mask=mask,
         source=source,
     )
-    if given:
-        values = _index_select(_reshape(source, (given,)), (so_far - 1).clamp(0, given - 1), 0)
-    else:
-        values = _expand(_sum(source, tuple(range(source.ndim)), False).to(source._type.dtype), (size,))  # of nothing
-    return _reshape(_where(flat, values, _reshape(_expand(input, shape), (size,))), shape)
+    values = _reshape(source, (given,))
+    return _reshape(_masked_scatter(_reshape(_expand(input, shape), (size,)), flat, values), shape)

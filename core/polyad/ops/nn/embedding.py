@@ -413,6 +413,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
             fix="class numbers start at 0 and are below num_classes",
         )
 
-    check_all((tensor >= 0) & (tensor < num_classes), outside, tensor.to(int64), tensor=tensor)
+    index = tensor if tensor._type.dtype is int64 else tensor.to(int64)
+    check_all((tensor >= 0) & (tensor < num_classes), outside, index, tensor=tensor)
     zeros = _full((*tensor._array.shape, num_classes), 0, int64, tensor._type.device)
     return _scatter(zeros, tensor.unsqueeze(-1), 1, tensor.ndim)

@@ -127,15 +127,20 @@ def check_all(good: Tensor, error: Error, value: Tensor | None = None, /, **oper
     in its place. *value* (int64, of good's shape) is for the message; without it 0 is passed. Nothing is wrong in a
     tensor without elements (device "meta").
     """
-    if has_data(good) and good.numel():
-        outlines = {
-            name: _Outline(given.dtype, given.device, tuple(given.shape)) if isinstance(given, Tensor) else given
+    if good._type.backend.holds_data:
+        outlines = [
+            (name, given._type, given._array.shape) if isinstance(given, Tensor) else (name, None, given)
             for name, given in operands.items()
-        }
+        ]
 
         def described(position: tuple[int, ...], value: int) -> PolyadError:
             found = error(position, value)
-            found.add_operands(outlines)
+            found.add_operands(
+                {
+                    name: given if type_ is None else _Outline(type_.dtype, type_.device, tuple(given))
+                    for name, type_, given in outlines
+                }
+            )
             return found
 
         _check_all(good, described, value)

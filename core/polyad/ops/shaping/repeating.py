@@ -8,7 +8,6 @@ from ...dispatch.forward import linear_in
 from ...dispatch.op import composite, function, gradient, method
 from ...dispatch.structure import Shaping, shaping
 from ...dispatch.views import owned
-from ...dtypes import int64
 from ...errors import NoData, ShapeError
 from ...layout import Shape, check_sizes, normalize_dim, normalize_shape
 from ...tensor import Tensor, check_room, check_tensor, has_data
@@ -131,11 +130,6 @@ def repeat_interleave(
             raise ShapeError(f"repeat_interleave: repeats is {times}", operands={"input": input}, fix="give 0 or more")
         check_sizes((*shape[:at], (shape[at] if shape else 1) * times, *shape[at + 1 :]), "repeat_interleave")
         return _repeat_interleave(input, times, at) if shape else _reshape(_expand(input, (times,)).clone(), (times,))
-    from ..creation.factories import _full
-    from ..indexing.index_select import _index_add, _index_select
-    from ..indexing.slicing import _slice
-    from ..reductions.cumulative import _cumsum
-
     counts = _expand(repeats, (shape[at],)) if repeats.numel() == 1 else repeats
     fitting = counts._array.shape == (shape[at],) and counts.dtype.category == 1
     if fitting and not has_data(counts):
@@ -150,23 +144,33 @@ def repeat_interleave(
         check_all(counts >= 0, lambda position, value: _no_counts(shape[at], at), input=input, repeats=repeats)
     check_sizes((*shape[:at], total, *shape[at + 1 :]), "repeat_interleave")
     check_room("repeat_interleave", (*shape[:at], total, *shape[at + 1 :]), input)
-    ends = _cumsum(counts, 0)
     if output_size is not None:
-        sums = _slice(ends, 0, shape[at] - 1, 1, 1) if shape[at] else ends.new_zeros((1,))
+        sums = counts.sum()
         check_all(
             sums == output_size,
             lambda position, value: ShapeError(
                 f"repeat_interleave: repeats add up to {value}, output_size is {output_size}", fix="leave it out"
             ),
-            sums.to(int64),
+            sums,
             input=input,
             repeats=repeats,
         )
+    return repeated(input, counts, total, at)
+
+
+def repeated(input: Tensor, counts: Tensor, total: int, dim: int) -> Tensor:
+    """*input* with each position of *dim* repeated as often as *counts* (a vector) says, *total* in all."""
+    from ..creation.factories import _full
+    from ..indexing.index_select import _index_add, _index_select
+    from ..indexing.slicing import _slice
+    from ..reductions.cumulative import _cumsum
+
+    ends = _cumsum(counts, 0)
     type_ = ends._type
     # Where a position ends the next begins: summing up these marks gives each element's position.
     marks = _full((total + 1,), 0, type_.dtype, type_.device)
     marks = _index_add(marks, ends, _full(ends._array.shape, 1, type_.dtype, type_.device), 0)
-    return _index_select(input, _cumsum(_slice(marks, 0, 0, total, 1), 0), at)
+    return _index_select(input, _cumsum(_slice(marks, 0, 0, total, 1), 0), dim)
 
 
 def _no_counts(size: int, dim: int, **operands: Any) -> ShapeError:
