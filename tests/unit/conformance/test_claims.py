@@ -39,7 +39,7 @@ NOT_SAID = {
     "batch_norm_by", "layer_norm_backward", "rms_norm_backward", "nll_loss", "nll_loss_backward", "cross_entropy",
     "cross_entropy_backward", "ctc_loss", "ctc_loss_backward", "gru_sequence", "gru_sequence_backward", "lstm_sequence",
     "lstm_sequence_backward", "rnn_sequence", "rnn_sequence_backward", "adaptive_max_pool", "fractional_max_pool",
-    "max_pool_with_indices", "max_pool", "max_pool_backward", "bag_max", "bincount", "bincount_of", "histc", "masked_scatter",
+    "max_pool_with_indices", "max_pool", "max_pool_backward", "bag_max", "bincount", "bincount_of", "histc",
     "histogram_of", "bin_counts", "distinct", "lexsort", "nonzero", "searchsorted", "isin", "det_backward",
     "linalg_householder_product", "linalg_ldl_solve", "linalg_lstsq", "linalg_lu_solve", "linalg_matrix_rank",
     "linalg_pinv", "linalg_solve_ex", "linalg_solve_factored", "linalg_solve_triangular",

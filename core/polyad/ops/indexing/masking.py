@@ -10,7 +10,7 @@ from ...backend.interface import Signature
 from ...dispatch.forward import linear_in
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import Typing
-from ...dispatch.structure import opaque, pointwise, row_major
+from ...dispatch.structure import Indexing, pointwise, row_major
 from ...dtypes import INTEGER, bool_, int64
 from ...errors import DTypeError, ShapeError
 from ...layout import Shape, broadcast_shapes
@@ -110,7 +110,7 @@ def _put(types: Signature, params: Mapping[str, Any]) -> Typing:
     return Typing((None, bool_, types[0].dtype), (types[0].dtype,))
 
 
-@composite(dtype=_put, structure=opaque, shape=lambda input, mask, source: input, method=False)
+@composite(dtype=_put, structure=Indexing(writes=True), shape=lambda input, mask, source: input, method=False)
 def _masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """The vector *input* with the first elements of *source*, in order, where *mask* holds. Nothing waits for mask."""
     places = _source_places(mask, source._array.shape)
