@@ -1,6 +1,6 @@
 """`polyad.cuda.set_sync_debug_mode`, and by it what docs/cuda.md says: which ops wait for the device.
 
-By default every sixteenth sample is looked at; ``POLYAD_ALL_SAMPLES=1`` looks at all, in half a minute.
+By default every 24th sample is looked at; ``POLYAD_ALL_SAMPLES=1`` looks at all, in half a minute.
 """
 
 import os
@@ -15,11 +15,13 @@ from polyad.cuda import set_sync_debug_mode
 from polyad.dtypes import float32, int64
 from polyad_conformance.calls import Target, draw, function_of, kwargs_of, outputs_of
 from polyad_conformance.checks.gradients import gradient_dtypes, prepare
+from polyad_conformance.checks.modules import as_tensors, build, draw as draw_inputs, tensors_in
 from polyad_conformance.layouts import contiguous, place
+from polyad_conformance.modules import module_samples
 from polyad_conformance.samples import families
 
 PAGE = Path(__file__).parents[3] / "docs" / "cuda.md"
-STEP = 1 if os.environ.get("POLYAD_ALL_SAMPLES") else 16
+STEP = 1 if os.environ.get("POLYAD_ALL_SAMPLES") else 24
 WAITS = "called a synchronizing CUDA operation"
 
 
@@ -136,14 +138,26 @@ def found_in(sample):
             yield f"the gradient of {name}"
 
 
-def declared():
+def layer_waits(sample):
+    """Whether a layer waits, forwards or backwards."""
+    layer = build(sample, 0).to("cuda", float32)
+    given = as_tensors(draw_inputs(sample, sample.inputs, 0), float32, "cuda", requires_grad=True)
+    if waits(lambda: sample.run(polyad, layer, given)):
+        return True
+    results = [one for one in tensors_in(sample.run(polyad, layer, given)) if one.requires_grad]
+    weights = [polyad.ones_like(one) for one in results]
+    return bool(results) and waits(lambda: polyad.autograd.backward(results, weights))
+
+
+def declared(what=""):
     """What the page's table names, in its first column; a name may end in * for all that begin so."""
     table = PAGE.read_text().partition("| what waits |")[2].partition("\n\n")[0]
     names = []
     for row in table.splitlines()[2:]:
-        column = row.split("|")[1]
-        of_gradients = "the gradient of " if column.strip().startswith("gradients of") else ""
-        names += [of_gradients + name for name in re.findall(r"`([^`]+)`", column)]
+        column = row.split("|")[1].strip()
+        of_gradients = "the gradient of " if column.startswith("gradients of") else ""
+        if column.startswith("layers") == (what == "layers"):
+            names += [of_gradients + name for name in re.findall(r"`([^`]+)`", column)]
     return names
 
 
@@ -156,11 +170,21 @@ def covers(declaration, name):
 SAMPLES = [sample for samples, _ in families().values() for sample in samples]
 
 
+@pytest.mark.filterwarnings("ignore")
 def test_the_page_names_all_that_waits():
     names = declared()
     found = {name for sample in SAMPLES[::STEP] for name in found_in(sample)}
     unsaid = sorted(name for name in found if not any(covers(one, name) for one in names))
     assert not unsaid, f"these wait, and {PAGE.name} does not say so: {unsaid}"
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_page_names_the_layers_that_wait():
+    names, samples = declared("layers"), module_samples()
+    named = [one for one in samples if any(covers(name, f"nn.{one.layer}") for name in names)]
+    found = {f"nn.{sample.layer}" for sample in [*named, *samples[::STEP]] if layer_waits(sample)}
+    assert sorted(one for one in found if not any(covers(name, one) for name in names)) == []
+    assert sorted(name for name in names if not any(covers(name, one) for one in found)) == []
 
 
 @pytest.mark.parametrize("name", declared())
