@@ -253,3 +253,29 @@ def test_what_checks_can_be_captured_and_tells_of_each_replay():
     y.copy_(chosen(7, 7))
     graph.replay()
     assert quotient.tolist() == [1, -1]
+
+
+@pytest.mark.parametrize("wait", [lambda side: side.synchronize(), lambda side: polyad.cuda.synchronize()])
+def test_what_goes_wrong_in_another_stream_is_told_when_that_is_waited_for(wait):
+    x, wrong = polyad.arange(3.0, device="cuda"), chosen(1, 7)
+    polyad.cuda.synchronize()
+    side = polyad.cuda.Stream()
+    with polyad.cuda.stream(side):
+        y = x[wrong]
+    assert x.sum().item() == 3, "it is not done yet, which is no reason to forget it"
+    with pytest.raises(IndexError, match=r"indices\[0\]\[1\] = 7"):
+        wait(side)
+    polyad.cuda.synchronize()
+    assert y[0].item() == 1
+
+
+def test_what_went_wrong_before_an_event_is_told_behind_it():
+    x, wrong = polyad.arange(3.0, device="cuda"), chosen(1, 7)
+    polyad.cuda.synchronize()
+    side = polyad.cuda.Stream()
+    with polyad.cuda.stream(side):
+        y = x[wrong]
+    polyad.cuda.current_stream().wait_stream(side)
+    with pytest.raises(IndexError, match=r"indices\[0\]\[1\] = 7"):
+        y.sum().item()
+    polyad.cuda.synchronize()
