@@ -6,9 +6,10 @@ Gradients of tables are dense: ``sparse=True`` is taken for what it is, a wish, 
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
-from ...backend.bounds import ElementOutOfRange
+from ...backend.bounds import ElementOutOfRange, out_of_range
 from ...dispatch.forward import linear_in, multilinear
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import first
@@ -358,14 +359,17 @@ def embedding_bag(
     index = input.reshape(-1).to(int64)
     factors = None if per_sample_weights is None else per_sample_weights.reshape(-1)
     ends = input.ndim == 1 and bool(include_last_offset)
-    if not bags or (ends and scale_grad_by_freq and has_data(starts)):  # what is in no bag must not be counted
-        end = int(starts[-1].item()) if bags else 0
+    nowhere = not bags and not ends
+    if nowhere or (ends and scale_grad_by_freq and has_data(starts)):  # what is in no bag must not be counted
+        end = 0 if nowhere else int(starts[-1].item())
         index = index.narrow(0, 0, end)
         factors = None if factors is None else factors.narrow(0, 0, end)
     bag = _bags(starts, index._array.shape[0])
     spare = int(padding >= 0 or ends)
     if mode == "max":
         if spare and has_data(index):  # how large bags are is waited for in any case, which saves much work
+            rows = weight._array.shape[0]
+            check_all((index >= 0) & (index < rows), partial(_wrong_index, rows), index, **operands)
             kept = ((bag < bags) & (index != padding)).nonzero().reshape(-1)
             index, bag = index.index_select(0, kept), bag.index_select(0, kept)
         return _bag_max(weight, index, bag, bags)
@@ -374,13 +378,15 @@ def embedding_bag(
         bag = _where(index == padding, bags, bag)
         if factors is not None:
             factors = _where(bag < bags, factors, 0)
-        if ends:
-            index = _where(bag < bags, index, 0)
     total = _bag_sum(weight, index, bag, factors, bags, bool(scale_grad_by_freq), spare)
     if mode == "sum":
         return total
     counts = _bag_starts(bag, bags + spare)[0].narrow(0, 0, bags)
     return total / counts.clamp(min=1).unsqueeze(1).to(total._type.dtype)
+
+
+def _wrong_index(rows: int, position: tuple[int, ...], value: int) -> ElementOutOfRange:
+    return out_of_range("embedding_bag", "input", position, value, rows)
 
 
 @function(namespace="nn.functional", also={"input": "tensor"})
