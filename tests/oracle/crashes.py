@@ -73,15 +73,14 @@ def _are_pivots(call: Call) -> bool:
 
 
 def _are_offsets(call: Call) -> bool:
+    index = call.args[0] if call.args else call.kwargs.get("input")
     offsets = call.args[2] if len(call.args) > 2 else call.kwargs.get("offsets")
-    if not isinstance(offsets, Given) or not isinstance(call.args[0], Given):
-        return True
-    values = offsets.values.reshape(-1)
-    if values.dtype.kind not in "iu":
-        return True
+    if not isinstance(index, Given) or not isinstance(offsets, Given) or offsets.values.dtype.kind not in "iu":
+        return True  # refused, or none
+    size, values = index.values.size, offsets.values.reshape(-1)
     if not values.size:
-        return not call.args[0].values.size
-    return bool(values[0] == 0 and (np.diff(values) >= 0).all() and values[-1] <= call.args[0].values.size)
+        return not size
+    return bool(values[0] == 0 and (np.diff(values) >= 0).all() and values[-1] <= size)
 
 
 def _is_finite(call: Call) -> bool:
