@@ -9,11 +9,13 @@ import numpy as np
 from cupy.cuda import PinnedMemoryPointer, alloc_pinned_memory, runtime
 
 from polyad.backend import Backend, Capabilities, DeviceProperties, KernelTable, MemoryStats, registry
+from polyad.backend.waiting import told
 from polyad.device import Device
 from polyad.dtypes import DType
 from polyad.errors import DeviceError, PolyadError
 from polyad.interop.numpy import empty_on_host, numpy_dtype, polyad_dtype
 from polyad_kernels.array import Array, new
+from polyad_kernels.kernels.indexing import checking
 from polyad_kernels.kernels.memory import conversion as copying
 
 from .kernels import KERNELS
@@ -107,6 +109,7 @@ class CudaBackend(Backend):
 
     def _fetch(self, array: Array, host: Any) -> None:
         if not host.size:
+            told("reading from the device", array.device)
             array.device.finish()
             return
         array = _dense(array)
@@ -145,6 +148,9 @@ class CudaBackend(Backend):
 
     def fill(self, target: Array, value: bool | int | float | complex) -> None:
         copying.fill(target, value)
+
+    def check_all(self, good: Array, value: Array | None, error: Any) -> None:
+        checking.check_all(good, value, error)
 
     def root(self, array: Array) -> Array:
         return array

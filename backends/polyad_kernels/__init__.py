@@ -19,3 +19,7 @@ spelling.py   the definitions with which CUDA C reads OpenCL C
 source/       pieces of source text
 kernels/      the families
 """
+
+from polyad.state import count_in
+
+count_in(__name__)

@@ -11,6 +11,7 @@ from polyad.device import Device
 from polyad.dtypes import ALL, DType, complex128, float64
 from polyad.interop.numpy import empty_on_host, numpy_dtype
 from polyad_kernels.array import Array, new
+from polyad_kernels.kernels.indexing import checking
 from polyad_kernels.kernels.memory import conversion as copying
 
 from .kernels import KERNELS
@@ -80,6 +81,9 @@ class OpenCLBackend(Backend):
 
     def fill(self, target: Array, value: bool | int | float | complex) -> None:
         copying.fill(target, value)
+
+    def check_all(self, good: Array, value: Array | None, error: Any) -> None:
+        checking.check_all(good, value, error)
 
     def root(self, array: Array) -> Array:
         return array

@@ -128,6 +128,19 @@ def element_strides(shape: Shape, byte_strides: Strides, itemsize: int) -> Strid
     return tuple([stride // itemsize for stride in byte_strides])
 
 
+def coordinates(number: int, shape: Shape) -> Shape:
+    """Where element *number*, row by row, of *shape* is.
+
+    >>> coordinates(5, (2, 4))
+    (1, 1)
+    """
+    found: list[int] = []
+    for size in reversed(shape):
+        number, at = divmod(number, size)
+        found.insert(0, at)
+    return tuple(found)
+
+
 def is_contiguous(shape: Shape, strides: Strides) -> bool:
     """Whether elements lie in row-major order without gaps; strides of size-1 dimensions do not matter."""
     expected = 1

@@ -9,7 +9,7 @@ import numpy as np
 from polyad.dtypes import INTEGER, DType
 from polyad_conformance.tolerance import wide
 
-from .calls import Call, leaves
+from .calls import Call, Given, leaves
 
 CRASHES: dict[str, tuple[str, Callable[[Call], bool]]] = {
     "linalg.ldl_solve": ("pivots of no factorization are used as addresses", lambda call: True),
@@ -24,6 +24,10 @@ CRASHES: dict[str, tuple[str, Callable[[Call], bool]]] = {
     "nn.functional.pdist": ("as pdist", lambda call: call.grad and _has_no_rows(call)),
     "linalg.eig": ("nan", lambda call: not _is_finite(call)),
     "linalg.eigvals": ("nan", lambda call: not _is_finite(call)),
+    "nn.functional.embedding_bag": (
+        "offsets that do not go up from 0 to the end are followed into other memory",
+        lambda call: not _are_offsets(call),
+    ),
     "lstm": ("weights and states are read beyond their ends", lambda call: not _is_network(call, 4)),
     "gru": ("states without elements", lambda call: not _is_network(call, 3)),
     "rnn_tanh": ("as gru", lambda call: not _is_network(call, 1)),
@@ -66,6 +70,17 @@ def _are_pivots(call: Call) -> bool:
     matrices, pivots = givens[0].shape, givens[1]
     fits = pivots.shape == (*matrices[:-2], min(matrices[-2:]))
     return fits and bool(((pivots >= 1) & (pivots <= matrices[-2])).all())
+
+
+def _are_offsets(call: Call) -> bool:
+    index = call.args[0] if call.args else call.kwargs.get("input")
+    offsets = call.args[2] if len(call.args) > 2 else call.kwargs.get("offsets")
+    if not isinstance(index, Given) or not isinstance(offsets, Given) or offsets.values.dtype.kind not in "iu":
+        return True  # refused, or none
+    size, values = index.values.size, offsets.values.reshape(-1)
+    if not values.size:
+        return not size
+    return bool(values[0] == 0 and (np.diff(values) >= 0).all() and values[-1] <= size)
 
 
 def _is_finite(call: Call) -> bool:

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable
 
 from polyad._version import __version__
+from polyad.backend.waiting import untold
 from polyad.files.compiled import CompiledFolder
 
 FOLDER = CompiledFolder("cuda-proofs")
@@ -63,7 +64,8 @@ class Proofs:
         if kept is not None:
             return kept.decode()
         try:
-            wrong = objection()
+            with untold():
+                wrong = objection()
         except Exception as error:
             wrong = _one_line(error)
         FOLDER.keep(name, wrong.encode())

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from cupy.cuda import Event, Stream, driver as _driver, runtime
 
+from polyad.backend.waiting import told
 from polyad.device import Device as DeviceName
 from polyad.errors import DeviceError, KernelFailure, PolyadError
 from polyad_kernels.checks import MOST, Checks
@@ -150,7 +151,7 @@ class Device:
         identity = f"{self.properties['name']!r}\0{self.architecture}\0{runtime.driverGetVersion()}"
         self.proofs = Proofs(identity, lambda: self.thread.recording is not None)
         self.recordings = Recordings(self)
-        self.checks = Checks(self.lock)
+        self.checks = Checks(self.lock, lambda: self.thread.stream.ptr)
         self.expect = self.checks.expect
 
     def __str__(self) -> str:
@@ -244,9 +245,11 @@ class Device:
     def read(self, host: Any, address: int, begin: int) -> None:
         """Fill the dense uint8 array *host* from byte *begin* of *address*, after this thread's work."""
         self.check_waiting("reading from the device")
+        told("reading from the device", self)
         with self.driver("reading from the device"):
-            runtime.memcpyAsync(host.ctypes.data, address + begin, host.nbytes, _TO_HOST, self.stream.ptr)
-            self._settled()
+            stream = self.stream
+            runtime.memcpyAsync(host.ctypes.data, address + begin, host.nbytes, _TO_HOST, stream.ptr)
+            self._settled(stream, self.checks.past(stream.ptr))
 
     def write(self, address: int, host: Any, begin: int = 0, later: bool = False) -> None:
         """Copy the dense uint8 array *host* to byte *begin* of *address*.
@@ -265,6 +268,7 @@ class Device:
         with self.driver("writing to the device"):
             runtime.memcpyAsync(address + begin, source, host.nbytes, _FROM_HOST, stream.ptr)
             if not later and runtime.pointerGetAttributes(source).type:
+                told("writing page-locked memory to the device", self)
                 stream.synchronize()
 
     def copy(self, target: int, source: int, *, src_offset: int, dst_offset: int, byte_count: int) -> None:
@@ -302,24 +306,23 @@ class Device:
         self.check_waiting("waiting for the device")
         with self.driver("waiting for the device"):
             runtime.deviceSynchronize()
-            self._settled()
+            self._settled(self.stream, self.checks.past())
 
     def wait(self, stream: Any) -> None:
-        """Wait until everything in *stream* is done."""
+        """Wait until everything in *stream* is done, then raise what kernels noted."""
         self.check_waiting("waiting for a stream")
         with self.driver("waiting for a stream"):
-            stream.synchronize()
+            self._settled(stream, self.checks.past(stream.ptr))
 
-    def _settled(self) -> None:
-        """Wait for this thread's stream, then raise what kernels noted."""
+    def _settled(self, stream: Any, past: list[int]) -> None:
+        """Wait for *stream*, in or before which the kernels numbered in *past* are, then raise what kernels noted."""
         if not self.checks:
-            self.stream.synchronize()
+            stream.synchronize()
             return
-        past = self.checks.past()
         found = np.empty(3, np.int64)
-        runtime.memcpyAsync(found.ctypes.data, self.trouble_cell, 24, _TO_HOST, self.stream.ptr)
-        self.stream.synchronize()
-        self.checks.settle(past, found.tolist(), lambda: runtime.memsetAsync(self.trouble_cell, 0, 24, self.stream.ptr))
+        runtime.memcpyAsync(found.ctypes.data, self.trouble_cell, 24, _TO_HOST, stream.ptr)
+        stream.synchronize()
+        self.checks.settle(past, found.tolist(), lambda: runtime.memsetAsync(self.trouble_cell, 0, 24, stream.ptr))
 
     def verify(self) -> None:
         """To be called after a checking kernel was enqueued: what it noted is read when the host waits next."""

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 from ..device import Device
 from ..dtypes import DType
 from ..errors import NotSupported
+from ..layout import coordinates
 from .capabilities import BackendInfo, Capabilities
 from .markers import Markers
 from .memory import MemoryStats
@@ -238,6 +239,17 @@ class Backend(ABC):
     @abstractmethod
     def fill(self, target: Any, value: bool | int | float | complex) -> None:
         """Write a number into every element of a strided *target*."""
+
+    def check_all(self, good: Any, value: Any, error: Callable[[tuple[int, ...], int], Exception]) -> None:
+        """Raise ``error(position, value there)`` for the first element of *good* (bool or integers) that is zero.
+
+        *value* is an int64 array of good's shape, or None, and 0 is passed. To override where work goes on after its
+        call has returned: a kernel notes what it finds, and the next call that waits raises it.
+        """
+        host = self.to_host(good)
+        if not host.all():
+            position = coordinates(int((host.reshape(-1) == 0).argmax()), host.shape)
+            raise error(position, 0 if value is None else int(self.to_host(value)[position]))
 
     @abstractmethod
     def root(self, array: Any) -> Any:

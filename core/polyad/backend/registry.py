@@ -28,7 +28,7 @@ from ..errors import (
     UndeclaredDType,
     safe_repr,
 )
-from ..state import state
+from ..state import count_in, state
 from .api_version import API_VERSION, check_api_version
 from .capabilities import BackendInfo
 from .entry_points import (
@@ -155,6 +155,7 @@ def _load(name: str) -> Backend:
             fix="its author should return an instance of a class derived from polyad.backend.Backend",
         )
     backend.info = info
+    count_in(type(backend).__module__.partition(".")[0])
     _check_kernels(name, backend)
     return backend
 

@@ -80,7 +80,7 @@ class VmapLevel(Level):
 
     def read(self, effect: Effect, position: int, args: tuple[Any, ...]) -> Any:
         tensor: Batched = args[position]
-        if not tensor._batched or effect.result is Result.COMMON:
+        if not tensor._batched or effect.result is not Result.HOST:
             return effect.call(*exchanged(args, position, tensor._inner))
         raise self.unbatchable(
             f"vmap: {self.function} reads data of a batched tensor, which has other data for each sample "

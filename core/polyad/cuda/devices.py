@@ -6,9 +6,9 @@ from types import TracebackType
 from typing import Any
 
 from .. import streams
-from ..backend import DeviceProperties, registry
+from ..backend import DeviceProperties, registry, waiting
 from ..device import Device
-from ..errors import ArgumentError, ArgumentTypeError, BackendError, NotSupported, safe_repr
+from ..errors import ArgumentError, ArgumentTypeError, BackendError, SettingError, safe_repr
 from ..state import state
 from ..tensor import Tensor
 
@@ -220,23 +220,39 @@ def synchronize(device: Any = None) -> None:
 
 
 def get_sync_debug_mode() -> int:
-    """Always 0: waiting for a device is neither told nor refused.
+    """Whether waiting for a GPU goes unsaid (0), warns (1) or raises (2).
 
     >>> import polyad
     >>> polyad.cuda.get_sync_debug_mode()
     0
     """
-    return 0
+    return waiting.mode()
 
 
 def set_sync_debug_mode(debug_mode: int | str) -> None:
-    """Accept 0 and "default". Raises NotImplementedError for other modes, which would tell or refuse waiting.
+    """Warn (1, "warn"), or raise RuntimeError (2, "error"), where an op or a read of values is about to wait for a GPU;
+    0 and "default" end it. It holds for all threads; ``synchronize`` of a device, stream or event is not concerned.
+
+    Raises RuntimeError for another mode, TypeError for what is neither a number nor a name.
 
     >>> import polyad
+    >>> polyad.cuda.set_sync_debug_mode("error")
+    >>> polyad.cuda.get_sync_debug_mode()
+    2
     >>> polyad.cuda.set_sync_debug_mode("default")
     """
-    if debug_mode not in (0, "default"):
-        raise NotSupported(
-            f"cuda.set_sync_debug_mode: {safe_repr(debug_mode)}: waiting for a device is not watched",
-            fix='pass "default"; measure with polyad.cuda.Event(enable_timing=True)',
+    if isinstance(debug_mode, str):
+        known = debug_mode in waiting.MODES
+        number = waiting.MODES.index(debug_mode) if known else -1
+    elif isinstance(debug_mode, int):
+        known, number = 0 <= debug_mode < len(waiting.MODES), int(debug_mode)
+    else:
+        raise ArgumentTypeError(
+            f"cuda.set_sync_debug_mode: debug_mode is {safe_repr(debug_mode)}", fix='pass "default", "warn" or "error"'
         )
+    if not known:
+        raise SettingError(
+            f"cuda.set_sync_debug_mode: {safe_repr(debug_mode)} is no mode",
+            fix='pass "default", "warn" or "error", or 0, 1 or 2',
+        )
+    waiting.set_mode(number)

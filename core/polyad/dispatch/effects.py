@@ -41,6 +41,7 @@ class Result(Enum):
     NOTHING = "None, or the handle of a hook: nothing to compute with"
     HOST = "Python data, or memory shown to another library; the program may depend on it from then on"
     COMMON = "as HOST, but one answer for all samples of a batch (`polyad.func.vmap`) together"
+    CHECK = "None: it raises unless the elements are as they must be, those of all samples of a batch together"
     FRESH = "a tensor over new memory, without history and tangent"
     COPY = "a tensor over new memory that holds the argument's elements, with its history and tangent"
     ALIAS = (
@@ -116,7 +117,7 @@ class Effect:
     @property
     def to_host(self) -> bool:
         """Whether what it reads reaches the host, so that the program may depend on it."""
-        return self.result is Result.HOST or self.result is Result.COMMON
+        return self.result in (Result.HOST, Result.COMMON, Result.CHECK)
 
     @property
     def updates(self) -> bool:

@@ -96,10 +96,10 @@ class Capture(Mode):
         if effect is not None and effect.record is Record.GRADIENT and args[effect.of]._grad is not None:
             self._ref(args[effect.of]._grad)  # the program may hold on to the gradient that is about to be replaced
         result = op.call(*args)
-        reads = effect is not None and effect.to_host
-        outputs = None if reads else replace(result, Tensor, self._result)
+        outputs = replace(result, Tensor, self._result) if effect is None or not effect.to_host else None
+        decides = effect is not None and effect.to_host and effect.result is not Result.CHECK
         line = user_line()
-        baked = self._bake(op, result, line) if reads else ""
+        baked = self._bake(op, result, line) if decides else ""
         other_grad = None if grad == self._grad_enabled else grad
         self.nodes.append(Node(op, recorded, outputs, other_grad, line, baked, modules=self._modules))
         return result

@@ -23,7 +23,7 @@ counted_index index index_put
 index_add index_copy index_select
 """,
     "indexing.masking": """
-masked_fill
+masked_fill masked_scatter
 """,
     "indexing.nonzero": """
 nonzero

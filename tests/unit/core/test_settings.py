@@ -282,3 +282,20 @@ def test_switches_of_libraries_can_be_set() -> None:
     assert polyad.backends.cuda.is_built() == (importlib.util.find_spec("cupy") is not None)
     assert not polyad.backends.mps.is_available()
     assert not polyad.backends.mps.is_built()
+
+
+def test_waiting_for_a_gpu_is_told_as_asked() -> None:
+    get, choose = polyad.cuda.get_sync_debug_mode, polyad.cuda.set_sync_debug_mode
+    try:
+        for mode, number in [("warn", 1), ("error", 2), ("default", 0), (1, 1), (2, 2), (0, 0)]:
+            choose(mode)
+            assert get() == number
+        for wrong in ("never", 3, -1):
+            with pytest.raises(RuntimeError, match="is no mode"):
+                choose(wrong)
+        with pytest.raises(TypeError, match="debug_mode is"):
+            choose(None)
+        choose("error")
+        assert polyad.ones(2).sum().item() == 2, "the cpu is not waited for"
+    finally:
+        choose("default")

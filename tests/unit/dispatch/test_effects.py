@@ -25,7 +25,7 @@ from polyad.errors import TransformError
 from polyad.history.hooks import RemovableHandle
 from polyad.history.node import Leaf, Node
 from polyad.ops.memory.conversion import to_device
-from polyad.ops.reductions.any_all import anywhere
+from polyad.ops.reductions.any_all import anywhere, check_all
 from polyad.state import state
 
 list(ATTRIBUTES)  # loads the families, and with them the effects that they declare
@@ -87,6 +87,9 @@ PROGRAMS: dict[str, list[Callable[[], Any]]] = {
     "__array__": [lambda: np.asarray(plain())],
     "__dlpack__": [lambda: np.from_dlpack(plain())],
     "anywhere": [lambda: anywhere(polyad.tensor([False]))],
+    "check_all": [
+        lambda: check_all(polyad.tensor([True, True]), lambda position, value: TransformError("an element is wrong"))
+    ],
     "detach": [lambda: made().detach()],
     "detach_": [lambda: made().detach_()],
     "requires_grad_": [lambda: plain().requires_grad_()],
@@ -209,7 +212,11 @@ class Run:
             if one._node is not None and not isinstance(one._node, Leaf):
                 one.register_hook(self._follow)
         self.looks = {k: [Look(one) for one in tensors(arg)] for k, arg in enumerate(args)}
-        self.result = effect.call(*args)
+        try:
+            self.result = effect.call(*args)
+        except TransformError as error:  # what a check says of other elements
+            assert other is not None
+            self.result = error
         self.outcome = [] if other is None else self._outcome(other)
 
     def _follow(self, gradient: Tensor) -> None:
@@ -233,6 +240,10 @@ class Run:
             return found
         return [*found, numbers(self.result)]
 
+    @property
+    def refused(self) -> bool:
+        return isinstance(self.result, TransformError)
+
 
 # ------------------------------------------------------------------------------------------------------------ proofs
 
@@ -254,10 +265,13 @@ def prove(effect: Effect, runs: Callable[[int | None], list[Run]]) -> None:
         return
     positions = {k for run in found for k, looks in run.looks.items() if looks}
     assert positions.issuperset(effect.reads), "it reads what is no tensor"
+    refused = False
     for position in positions:
         pairs = list(zip(runs(None), runs(position), strict=True))
+        refused = refused or any(other.refused for _, other in pairs)
         depends = any(one._outcome(position) != other.outcome for one, other in pairs)
         assert depends == (position in effect.reads), f"it {'reads' if depends else 'does not read'} {position}"
+    assert refused == (effect.result is Result.CHECK)
     if effect.to_host:
         _prove_answer(effect, found[0])
 
@@ -302,6 +316,9 @@ def _prove_result(effect: Effect, run: Run) -> None:
     if word is Result.NOTHING:
         assert result is None or isinstance(result, RemovableHandle)
         return
+    if word is Result.CHECK:
+        assert result is None
+        return
     if effect.to_host:
         assert not tensors(result)
         assert isinstance(result, (bool, int, float, list, np.ndarray)) or type(result).__name__ == "PyCapsule"
@@ -339,7 +356,7 @@ def _prove_answer(effect: Effect, run: Run) -> None:
     (position,) = effect.reads
     batch = polyad.stack([run.args[position]] * 2)
     mapped = func.vmap(lambda x: [effect.call(*exchanged(run.args, position, x)), x * 1][1])
-    with contextlib.nullcontext() if effect.result is Result.COMMON else pytest.raises(TransformError):
+    with contextlib.nullcontext() if effect.result is not Result.HOST else pytest.raises(TransformError):
         mapped(batch)
 
 

@@ -160,3 +160,39 @@ def test_embedding_reads_any_layout_and_names_its_operand(machine, rng):
     index[3, 4] = 7
     with pytest.raises(ElementOutOfRange, match=r"embedding: input\[3, 4\] = 7 is not in \[0, 7\)"):
         machine.host(embedding(machine.array(weight), machine.array(index), -1, False))
+
+
+@pytest.mark.parametrize("dtype", [np.bool_, np.int8, np.int16, np.int32, np.int64])
+@pytest.mark.parametrize("valued", [False, True])
+def test_elements_that_are_refused_are_told_by_the_next_read(machine, dtype, valued):
+    from polyad.errors import ShapeError
+    from polyad_kernels.array import Array
+    from polyad_kernels.kernels.indexing.checking import check_all
+
+    good = np.ones((300, 40), dtype)
+    made, values = machine.array(good), machine.array(np.arange(12000).reshape(300, 40)) if valued else None
+
+    def error(position, value):
+        return ShapeError(f"{position} has {value}")
+
+    check_all(made, values, error)
+    check_all(machine.array(good[:0]), None, error)
+    machine.device.finish()
+    good[[7, 250], [3, 1]] = 0
+    made = machine.array(good)
+    told = rf"\(7, 3\) has {283 if valued else 0}$"
+    if machine.device.shares_host_memory:
+        with pytest.raises(ShapeError, match=told):
+            check_all(made, values, error)
+    else:
+        check_all(made, values, error)
+        with pytest.raises(ShapeError, match=told):
+            machine.host(made)
+    turned = Array(made.block, made.dtype, made.shape[::-1], made.steps[::-1], 0)
+
+    def checked():
+        check_all(turned, None, error)
+        machine.device.finish()
+
+    with pytest.raises(ShapeError, match=r"\(1, 250\) has 0$"):
+        checked()

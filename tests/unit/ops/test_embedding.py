@@ -77,3 +77,28 @@ def test_one_hot_of_a_single_number_and_a_negative_one():
     assert F.one_hot(polyad.tensor(1), 3).tolist() == [0, 1, 0]
     with pytest.raises(IndexError, match=r"one_hot: tensor\[1\] = -2 is not in \[0, 3\)"):
         F.one_hot(polyad.tensor([0, -2]), 3)
+
+
+@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
+@pytest.mark.parametrize("padding", [None, 2])
+@pytest.mark.parametrize("settings", [{}, {"scale_grad_by_freq": True}, {"per_sample_weights": True}])
+def test_what_lies_behind_the_last_offset_is_in_no_bag(mode, padding, settings):
+    if settings and (mode == "max" or ("per_sample_weights" in settings and mode != "sum")):
+        return
+    index, offsets = polyad.tensor([1, 2, 2, 0, 3, 1, 2]), polyad.tensor([0, 2, 2, 5])
+    table = (polyad.arange(12.0).reshape(4, 3) - 5.5).sin()
+    table[0] = float("inf")  # of what is in no bag nothing may come, not even 0 times inf
+    index[3], index[5] = 1, 0
+
+    def results(end):
+        weight = table.clone().requires_grad_()
+        factors = polyad.tensor([1.0, 2, 3, 4, 5, 6, 7])[:end].requires_grad_()
+        given = {**settings, "per_sample_weights": factors} if "per_sample_weights" in settings else settings
+        bags = polyad.nn.functional.embedding_bag(
+            index[:end], weight, offsets, mode=mode, padding_idx=padding, include_last_offset=True, **given
+        )
+        bags.square().sum().backward()
+        slopes = factors.grad[:5].tolist() if factors.grad is not None else None
+        return bags.tolist(), weight.grad.tolist(), slopes
+
+    assert results(7) == results(5)

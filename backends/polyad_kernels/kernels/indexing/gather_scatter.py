@@ -12,13 +12,12 @@ scatter moves elements and is written for their widths; sums of half types are c
 from __future__ import annotations
 
 import math
-from typing import Any
-
-import numpy as np
+from typing import Any, NamedTuple
 
 from polyad.backend import Kernel
 from polyad.backend.bounds import out_of_range
 from polyad.dtypes import bfloat16, bool_, float16, float32, int32
+from polyad.layout import coordinates
 
 from ...array import Array, new
 from ...kept import kept
@@ -117,6 +116,31 @@ def _add_lines(device: Any, dtype: Any, rank: int, store: str) -> Any:
     return device.kernel(source, "add_lines", signature, what=what, local=local_size(device))
 
 
+class _Wrong(NamedTuple):
+    """What is said of wrong indices. It holds no array, whose memory would be kept until the device is asked."""
+
+    op: str
+    is_vector: bool
+    shape: tuple[int, ...]
+    dim: int
+    size: int
+
+    def in_line(self, position: int, value: int) -> Exception:
+        """Of a position that counts line by line."""
+        line, k = divmod(position, self.shape[self.dim])
+        others = (*self.shape[: self.dim], *self.shape[self.dim + 1 :])
+        place = coordinates(line, others)
+        return self.at((*place[: self.dim], k, *place[self.dim :]), value)
+
+    def in_whole(self, position: int, value: int) -> Exception:
+        """Of a position that counts row by row."""
+        return self.at(coordinates(position, self.shape), value)
+
+    def at(self, place: tuple[int, ...], value: int) -> Exception:
+        """The error; a vector of indices has one coordinate."""
+        return out_of_range(self.op, "index", (place[self.dim],) if self.is_vector else place, value, self.size)
+
+
 class _Lines:
     """The lines of a call: what `_lines_source` and its alternatives go through."""
 
@@ -130,19 +154,11 @@ class _Lines:
         self.size, self.length = out.shape[dim], shape[dim]
         self.others = tuple([at for at in range(len(shape)) if at != dim])
         self.other_shape = tuple([shape[at] for at in self.others])
+        self.wrong = _Wrong(op, index.ndim == 1, shape, dim, self.size)
 
     def without(self, steps: tuple[int, ...]) -> tuple[int, ...]:
         """*steps* of the dimensions that are not indexed."""
         return tuple([steps[at] for at in self.others])
-
-    def judge(self, position: int, value: int) -> Exception:
-        line, k = divmod(position, self.length)
-        if self.index.ndim == 1:
-            place: list[int] = [k]
-        else:
-            place = [int(at) for at in np.unravel_index(line, self.other_shape)] if self.other_shape else []
-            place.insert(self.dim, k)
-        return out_of_range(self.op, "index", place, value, self.size)
 
     @property
     def is_split(self) -> bool:
@@ -163,7 +179,7 @@ class _Lines:
         items, chunk = cut(device, walk.count, max(16, 4096 // self.length) if walk.count >= 32 else 1)
         kernel_of(walk.rank)(
             items, self.out.buffer, self.index.buffer, self.source.buffer, self.length, self.out.steps[dim],
-            self.index_steps[dim], self.steps[dim], self.size, device.trouble_cell, device.expect(self.judge),
+            self.index_steps[dim], self.steps[dim], self.size, device.trouble_cell, device.expect(self.wrong.in_line),
             *walk.arguments(chunk),
         )  # fmt: skip
         device.verify()
@@ -176,10 +192,6 @@ class _Lines:
             (self.index.offset, self.index_steps),
             (self.source.offset, self.steps),
         )
-
-    def judge_whole(self, position: int, value: int) -> Exception:
-        place = [int(at) for at in np.unravel_index(position, self.shape)]
-        return out_of_range(self.op, "index", place if self.index.ndim > 1 else [place[self.dim]], value, self.size)
 
 
 # ------------------------------------------------------------------------------------------------ scatter
@@ -246,7 +258,7 @@ def scatter(array: Array, index: Array, source: Any, dim: int) -> Array:
     last = new(device, out.shape, int32)
     fill(last, -1)
     where = (out.steps[dim], lines.size)
-    cell = (device.trouble_cell, device.expect(lines.judge_whole))
+    cell = (device.trouble_cell, device.expect(lines.wrong.in_whole))
     note(items, last.buffer, index.buffer, *where, *cell, *walk.arguments(chunk))
     write(items, out.buffer, last.buffer, index.buffer, source.buffer, *where, *walk.arguments(chunk))
     device.verify()
@@ -313,12 +325,11 @@ def _add_sorted(lines: _Lines, store: str) -> None:
     walk = Walk(shape, (lines.index.offset, steps), apart=len(varies))
     items, chunk = cut(device, walk.count)
 
+    wrong, sorted_dims = lines.wrong, (*varies, dim)
+
     def judge(position: int, value: int) -> Exception:
-        found = [int(at) for at in np.unravel_index(position, shape)]
-        place = [0] * len(lines.shape)
-        for at, coordinate in zip((*varies, dim), found, strict=True):
-            place[at] = coordinate
-        return out_of_range(lines.op, "index", place if lines.index.ndim > 1 else [found[-1]], value, lines.size)
+        found = dict(zip(sorted_dims, coordinates(position, shape), strict=True))
+        return wrong.at(tuple([found.get(at, 0) for at in range(len(wrong.shape))]), value)
 
     _pair_up(device, walk.rank)(
         items, order.buffer, lines.index.buffer, lines.size, device.trouble_cell, device.expect(judge),

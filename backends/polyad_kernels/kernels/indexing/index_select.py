@@ -13,6 +13,7 @@ import numpy as np
 from polyad.backend import Kernel
 from polyad.backend.bounds import out_of_range
 from polyad.dtypes import int64
+from polyad.layout import coordinates
 
 from ...array import Array, new
 from ...kept import kept
@@ -97,18 +98,17 @@ def index_select(array: Array, index: Array, dim: int) -> Array:
     size = array.shape[dim]
 
     def judge(position: int, value: int) -> Exception:
-        return out_of_range("index_select", "index", (int(np.unravel_index(position, shape)[dim]),), value, size)
+        return out_of_range("index_select", "index", (coordinates(position, shape)[dim],), value, size)
 
     return _taken(array, index, dim, shape, _others(array, dim), steps, judge)
 
 
 def embedding(weight: Array, index: Array, padding_idx: int, by_frequency: bool) -> Array:
     shape, size = (*index.shape, *weight.shape[1:]), weight.shape[0]
-    others = (*[0] * len(index.shape), *weight.steps[1:])
+    others, rank = (*[0] * index.ndim, *weight.steps[1:]), index.ndim
 
     def judge(position: int, value: int) -> Exception:
-        at = [int(place) for place in np.unravel_index(position, shape)[: len(index.shape)]]
-        return out_of_range("embedding", "input", at, value, size)
+        return out_of_range("embedding", "input", coordinates(position, shape)[:rank], value, size)
 
     return _taken(weight, index, 0, shape, others, (*index.steps, *[0] * (len(weight.shape) - 1)), judge)
 
@@ -117,7 +117,7 @@ def gather(array: Array, index: Array, dim: int) -> Array:
     shape, size = index.shape, array.shape[dim]
 
     def judge(position: int, value: int) -> Exception:
-        return out_of_range("gather", "index", [int(at) for at in np.unravel_index(position, shape)], value, size)
+        return out_of_range("gather", "index", coordinates(position, shape), value, size)
 
     return _taken(array, index, dim, shape, _others(array, dim), index.steps, judge)
 
@@ -242,8 +242,8 @@ def counted_index(index: Array, size: int, outside: int, number: int, dim: int) 
         return out
 
     def judge(position: int, value: int) -> Exception:
-        at = [int(place) for place in np.unravel_index(position, shape)] if shape else []
-        return out_of_range("index", f"indices[{number}]", at, value, size, wraps=True, dim=dim)
+        where = coordinates(position, shape)
+        return out_of_range("index", f"indices[{number}]", where, value, size, wraps=True, dim=dim)
 
     walk = Walk(shape, (index.offset, index.steps))
     items, chunk = cut(device, walk.count)

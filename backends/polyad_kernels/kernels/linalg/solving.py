@@ -105,8 +105,10 @@ def ldl_solve(factors: Array, pivots: Array, b: Array, hermitian: bool) -> Array
     device, n = b.device, factors.shape[-1]
     order, packed = dense(pivots, batch, core=1), dense(factors, batch)
 
+    shape = order.shape
+
     def judge(position: int, value: int) -> Any:
-        place = [int(at) for at in np.unravel_index(position, order.shape)]
+        place = [int(at) for at in np.unravel_index(position, shape)]
         if 1 <= abs(value) <= n:
             return IndexOutOfRange(
                 f"pivots{place} = {value} is not one of a pair of equal negative numbers",

@@ -43,6 +43,13 @@ def _fill(out: Any, mask: Any, value: Any) -> None:
         np.copyto(out, value, where=mask)
 
 
+def masked_scatter(array: Any, mask: Any, source: Any) -> Any:
+    out, places = array.copy(), np.flatnonzero(mask)
+    out[places] = source[: places.size]
+    return out
+
+
 KERNELS = {
     "masked_fill": Kernel(masked_fill, out=True),
+    "masked_scatter": Kernel(masked_scatter),
 }

@@ -32,8 +32,11 @@ def embedding_backward(gradient: Any, index: Any, rows: int, padding_idx: int, b
     return out.astype(gradient.dtype, copy=False)
 
 
-def bag_sum(weight: Any, index: Any, bag: Any, factors: Any, bags: int, by_frequency: bool) -> Any:
+def bag_sum(weight: Any, index: Any, bag: Any, factors: Any, bags: int, by_frequency: bool, spare: int) -> Any:
     _check("embedding_bag", index, weight.shape[0], "input")
+    if spare:
+        kept = bag < bags  # the rest has bags in order
+        index, bag, factors = index[kept], bag[kept], None if factors is None else factors[kept]
     wide = _accumulating(weight.dtype)
     out = np.zeros((bags, weight.shape[1]), wide)
     if index.size:

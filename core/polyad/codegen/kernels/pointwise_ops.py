@@ -12,13 +12,12 @@ from typing import Any
 from ...backend.interface import Kernel, Signature, TensorType
 from ...backend.runtime import Runtime
 from ...device import Device
-from ...dtypes import FLOATING, INTEGER, DType, bool_, iinfo
+from ...dtypes import FLOATING, INTEGER, DType, iinfo
 from ...errors import DivisionByZero
-from ..expression import Expression, Operand, Scalar, apply, cast
+from ..expression import Expression, Operand, Scalar, apply
 from ..formulas import FORMULAS
 from ..writer import has_formula
 from .pointwise import PointwiseKernel
-from .reduction import ReductionKernel
 
 Build = Callable[..., Expression]
 RuntimeOf = Callable[[Device], Runtime]
@@ -97,31 +96,27 @@ def _by_formula(runtime_of: RuntimeOf, op: str) -> Kernel:
 
 
 def _division(runtime_of: RuntimeOf, op: str) -> Kernel:
-    """A quotient or remainder that refuses integers divided by zero: the host waits to know."""
+    """A quotient or remainder that refuses integers divided by zero; what the formula makes of them is never seen."""
 
     def specialize(types: Signature) -> Callable[..., Any]:
         run = by_expression(runtime_of, types, op, partial(apply, op))
         if value_dtype(types).category != INTEGER:
             return run
-        if isinstance(types[1], TensorType):
-            runtime = runtime_of(types[1].device)
-            truth = cast(Operand(0, types[1].dtype), bool_)
-            nonzero = ReductionKernel(runtime, f"{op}: all of {types[1].dtype.name}", truth, "all", bool_)
+        by_tensor, of_tensor = isinstance(types[1], TensorType), isinstance(types[0], TensorType)
 
-        def has_zero(divisor: Any) -> bool:
-            if not isinstance(types[1], TensorType):
-                return int(divisor) == 0
-            if 0 in divisor.shape:
-                return False
-            found = nonzero((divisor,), tuple(range(divisor.ndim)), False)
-            return not bool(runtime.backend.to_host(found))
+        def by_zero(position: tuple[int, ...], value: int) -> DivisionByZero:
+            return DivisionByZero(
+                f"{op}: an integer is divided by zero",
+                fix="mask the zeros, or convert to a floating dtype, where the result is inf or nan",
+            )
 
         def checked(a: Any, b: Any, out: Any = None) -> Any:
-            if has_zero(b) and not (isinstance(types[0], TensorType) and 0 in a.shape):
-                raise DivisionByZero(
-                    f"{op}: an integer is divided by zero",
-                    fix="mask the zeros, or convert to a floating dtype, where the result is inf or nan",
-                )
+            if not (of_tensor and 0 in a.shape):
+                if by_tensor:
+                    if 0 not in b.shape:
+                        runtime_of(types[1].device).backend.check_all(b, None, by_zero)
+                elif int(b) == 0:
+                    raise by_zero((), 0)
             return run(a, b, out=out)
 
         return checked

@@ -20,7 +20,7 @@ from ..creation.factories import _full
 from ..indexing.slicing import _slice, _sliding_windows
 from ..nn.padding import _pad_constant, pad
 from ..pointwise.complex_numbers import _view_as_real
-from ..reductions.any_all import anywhere
+from ..reductions.any_all import check_all
 from ..shaping.strided import _overlap_add
 from .dft import _fft_c2c, _fft_c2r, _fft_r2c
 
@@ -220,12 +220,16 @@ def istft(
         wanted, end = 0, full - points // 2 if center else full
     inside = max(0, min(end, full) - start)
     signal, envelope = _slice(signal, 1, start, inside, 1), _slice(envelope, 0, start, inside, 1)
-    if not inside or anywhere(~(envelope.detach().abs() > 1e-11)):
-        raise ShapeError(
+
+    def left_at_zero(position: tuple[int, ...], value: int) -> ShapeError:
+        return ShapeError(
             "istft: the windows leave a point of the signal at zero",
-            operands={"input": input},
             fix="use a window without zeros, more overlap (a smaller hop_length), or center=True",
         )
+
+    if not inside:
+        raise left_at_zero((), 0)
+    check_all(envelope.detach().abs() > 1e-11, left_at_zero, input=input)
     signal = signal / envelope
     if length is not None and inside < wanted:
         warn_user("istft: the frames end before the length asked for; the rest is zeros", UserWarning)

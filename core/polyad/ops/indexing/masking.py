@@ -10,19 +10,19 @@ from ...backend.interface import Signature
 from ...dispatch.forward import linear_in
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import Typing
-from ...dispatch.structure import pointwise, row_major
-from ...dtypes import INTEGER, bool_
+from ...dispatch.structure import Indexing, pointwise, row_major
+from ...dtypes import INTEGER, bool_, int64
 from ...errors import DTypeError, ShapeError
-from ...layout import broadcast_shapes
-from ...tensor import Tensor, check_tensor, has_data
+from ...layout import Shape, broadcast_shapes
+from ...tensor import Tensor, check_tensor
 from ..memory.copying import _copy, check_element_fits, check_fits
 from ..pointwise.where import _where
+from ..reductions.any_all import _count_nonzero, check_all
+from ..reductions.cumulative import _cumsum
 from ..shaping.reshape import _expand, _reshape
-from .gather_scatter import _scatter
 from .index_put import _index
-from .nonzero import _nonzero
+from .index_select import _index_add, _index_select
 from .operands import check_countable
-from .slicing import _slice
 
 if TYPE_CHECKING:
     Number = bool | int | float | complex
@@ -106,6 +106,33 @@ def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> 
     return _index(_expand(input, shape), [_expand(mask, shape)])
 
 
+def _put(types: Signature, params: Mapping[str, Any]) -> Typing:
+    return Typing((None, bool_, types[0].dtype), (types[0].dtype,))
+
+
+@composite(dtype=_put, structure=Indexing(writes=True), shape=lambda input, mask, source: input, method=False)
+def _masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """The vector *input* with the first elements of *source*, in order, where *mask* holds. Nothing waits for mask."""
+    places = _source_places(mask, source._array.shape)
+    return _where(mask, _index_select(source, places, 0), input) if source.numel() else _copy(input)
+
+
+def _source_places(mask: Tensor, source_shape: Shape) -> Tensor:
+    """For each element of *mask* the place in the source from which it takes, if it holds: how many hold before it."""
+    return (_cumsum(mask.to(int64), 0) - 1).clamp(0, max(source_shape[0] - 1, 0))
+
+
+def _source_gradient(g: Tensor, mask: Tensor, source_shape: Shape) -> Tensor:
+    gradient = g.new_zeros(source_shape)
+    if not source_shape[0]:
+        return gradient
+    return _index_add(gradient, _source_places(mask, source_shape), _where(mask, g, 0), 0)
+
+
+gradient(_masked_scatter, input=lambda g, mask: _masked_fill(g, mask, 0), source=_source_gradient)
+linear_in(_masked_scatter, "input", "source")
+
+
 @function(inplace=True)
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """*input* with the first elements of *source*, in order, where *mask* holds; input and mask broadcast.
@@ -126,17 +153,17 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
             fix="convert source",
         )
     shape = broadcast_shapes(input._array.shape, mask._array.shape)
-    flat = _reshape(_expand(mask, shape), (math.prod(shape),))
-    if not has_data(mask):  # which elements change is unknown; what they lie in is not
-        return _copy(_expand(input, shape))
-    places = _nonzero(flat).reshape(-1)
-    count = places._array.shape[0]
-    if source.numel() < count:
-        raise ShapeError(
-            f"masked_scatter: mask names {count} elements, source has {source.numel()}",
-            operands={"mask": mask, "source": source},
-            fix="give an element for each",
-        )
-    values = _slice(_reshape(source, (source.numel(),)), 0, 0, count, 1)
-    flat_input = _reshape(_expand(input, shape), (math.prod(shape),))
-    return _reshape(_scatter(flat_input, places, values, 0), shape)
+    size, given = math.prod(shape), source.numel()
+    flat = _reshape(_expand(mask, shape), (size,))
+    named = _count_nonzero(flat, (0,))
+    check_all(
+        named <= given,
+        lambda position, count: ShapeError(
+            f"masked_scatter: mask names {count} elements, source has {given}", fix="give an element for each"
+        ),
+        named,
+        mask=mask,
+        source=source,
+    )
+    values = _reshape(source, (given,))
+    return _reshape(_masked_scatter(_reshape(_expand(input, shape), (size,)), flat, values), shape)

@@ -21,7 +21,7 @@ from ...layout import Shape
 from ...tensor import Tensor
 from ..creation.sequences import eye
 from ..pointwise.maximum import maximum
-from ..reductions.any_all import anywhere
+from ..reductions.any_all import check_all
 from ..shaping.diagonals import diag_embed
 from .operands import (
     adjoint,
@@ -43,11 +43,13 @@ def check_phase(op: str, phase: Tensor, *products: Tensor) -> None:
     largest = products[0].abs().max()
     for product in products[1:]:
         largest = maximum(largest, product.abs().max())
-    if anywhere(phase.abs() > largest * 1e-3):
-        raise AutogradError(
+    check_all(
+        ~(phase.abs() > largest * 1e-3),
+        lambda position, value: AutogradError(
             f"{op}: the function to differentiate depends on the phase of the vectors, which is arbitrary",
             fix="use the vectors in a way that multiplying a vector by exp(i phi) does not change, such as v v^H",
-        )
+        ),
+    )
 
 
 def gaps(values: Tensor) -> Tensor:

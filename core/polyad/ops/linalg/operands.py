@@ -15,7 +15,7 @@ from ...dispatch.promotion import Typing
 from ...dispatch.wrapped import innermost
 from ...dtypes import FLOATING, int32
 from ...errors import ArgumentTypeError, DTypeError, LinAlgError, ShapeError, safe_repr
-from ...layout import Shape, broadcast_shapes
+from ...layout import Shape, broadcast_shapes, coordinates
 from ...tensor import Tensor, check_tensor
 from ..pointwise.arithmetic import conjugate
 from ..products.matmul import _gemm
@@ -95,11 +95,8 @@ def check_info(op: str, info: Tensor, message: str, fix: str, **operands: Any) -
 
 def batch_element(number: int, batch: Shape) -> str:
     """How a message names matrix *number* of a batch, with a colon; empty if there is no batch."""
-    place: list[int] = []
-    for size in reversed(batch):
-        number, at = divmod(number, size)
-        place.insert(0, at)
-    return "" if not place else f"batch element {place[0] if len(place) == 1 else tuple(place)}: "
+    place = coordinates(number, batch)
+    return "" if not place else f"batch element {place[0] if len(place) == 1 else place}: "
 
 
 # ------------------------------------------------------------------------------------------- rules for declarations

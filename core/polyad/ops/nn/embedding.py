@@ -6,9 +6,10 @@ Gradients of tables are dense: ``sparse=True`` is taken for what it is, a wish, 
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
-from ...backend.bounds import ElementOutOfRange
+from ...backend.bounds import ElementOutOfRange, out_of_range
 from ...dispatch.forward import linear_in, multilinear
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import first
@@ -21,11 +22,10 @@ from ...tensor import Tensor, check_room, check_tensor, has_data
 from ..creation.factories import _full, arange
 from ..indexing.gather_scatter import _scatter
 from ..indexing.index_select import _index_add, _index_select
-from ..indexing.nonzero import _nonzero
 from ..indexing.operands import check_index, typed_like_input
 from ..linalg.norms import vector_norm
 from ..pointwise.where import _where
-from ..reductions.any_all import anywhere
+from ..reductions.any_all import check_all
 from ..shaping.joining import cat
 from ..shaping.reshape import _reshape
 
@@ -160,8 +160,10 @@ def _bags(offsets: Tensor, count: int) -> Tensor:
     return _index_add(marks, offsets, offsets * 0 + 1, 0).cumsum(0).narrow(0, 0, count) - 1
 
 
-def _check_offsets(op: str, offsets: Any, input: Tensor, include_last: bool) -> tuple[Tensor, int]:
-    """Where bags start and the last bag ends; raises unless they begin at 0 and go up within *input*."""
+def _check_offsets(op: str, offsets: Any, input: Tensor, include_last: bool) -> Tensor:
+    """Where bags start, with *include_last* also where the last ends; raises unless they begin at 0 and go up within
+    *input*.
+    """
     if not isinstance(offsets, Tensor) or offsets.ndim != 1:
         raise ArgumentError(
             f"{op}: offsets must be a vector beside an input of 1 dimension",
@@ -178,27 +180,24 @@ def _check_offsets(op: str, offsets: Any, input: Tensor, include_last: bool) -> 
     operands = {"input": input, "offsets": offsets}
     if include_last and not places:
         raise ShapeError(f"{op}: offsets without the last", operands=operands, fix="end them with input's length")
-    offsets = offsets.to(int64)
+    starts: Tensor = offsets.to(int64)
     if not places:
-        return offsets, 0
-    if not has_data(offsets):
-        return (offsets.narrow(0, 0, places - 1), count) if include_last else (offsets, count)
-    first_start, end = int(offsets[0].item()), int(offsets[-1].item())
-    if first_start != 0:
-        raise ShapeError(
-            f"{op}: offsets[0] = {first_start} is not 0", operands=operands, fix="the first bag starts at 0"
-        )
-    if end > count or bool((offsets.narrow(0, 1, places - 1) < offsets.narrow(0, 0, places - 1)).any()):
-        starts = offsets.tolist()
-        place, least = next(
-            (place, starts[place - 1]) for place in range(1, places) if not starts[place - 1] <= starts[place] <= count
-        )
-        raise ElementOutOfRange(
-            f"{op}: offsets[{place}] = {starts[place]} is not in [{least}, {count}]",
-            operands=operands,
+        return starts
+
+    def unlike_0(position: tuple[int, ...], value: int) -> ShapeError:
+        return ShapeError(f"{op}: offsets[0] = {value} is not 0", fix="the first bag starts at 0")
+
+    def out_of_order(position: tuple[int, ...], value: int) -> ElementOutOfRange:
+        (place,) = position
+        return ElementOutOfRange(
+            f"{op}: offsets[{place + 1}] = {value} is not in [offsets[{place}], {count}]",
             fix="offsets go up, to at most input's length",
         )
-    return (offsets.narrow(0, 0, places - 1), end) if include_last else (offsets, count)
+
+    first, before, after = starts.narrow(0, 0, 1), starts.narrow(0, 0, places - 1), starts.narrow(0, 1, places - 1)
+    check_all(first == 0, unlike_0, first, **operands)
+    check_all((after >= before) & (after <= count), out_of_order, after, **operands)
+    return starts
 
 
 def _bag_shape(weight: Shape, index: Shape, bag: Shape, factors: Shape | None, bags: int, *rest: Any) -> Shape:
@@ -207,22 +206,28 @@ def _bag_shape(weight: Shape, index: Shape, bag: Shape, factors: Shape | None, b
 
 @composite(dtype=first, structure=contraction, shape=_bag_shape, method=False, grad_name="EmbeddingBagBackward0")
 def _bag_sum(
-    weight: Tensor, index: Tensor, bag: Tensor, factors: Tensor | None, bags: int, by_frequency: bool
+    weight: Tensor, index: Tensor, bag: Tensor, factors: Tensor | None, bags: int, by_frequency: bool, spare: int
 ) -> Tensor:
     """The sums of the rows ``weight[index]``, times *factors*, that are in each of *bags*: *bag* says in which, in
-    order.
+    order, but for what is in a *spare* bag behind them, if there is one: it counts for nothing.
     """
     rows = _embedding(weight, index, -1, False)
     if factors is not None:
         rows = rows * factors.unsqueeze(1)
-    zeros = _full((bags, weight._array.shape[1]), 0, rows._type.dtype, rows._type.device)
-    return _index_add(zeros, bag, rows, 0)
+    zeros = _full((bags + spare, weight._array.shape[1]), 0, rows._type.dtype, rows._type.device)
+    sums = _index_add(zeros, bag, rows, 0)
+    return sums.narrow(0, 0, bags).clone() if spare else sums
+
+
+def _of_bags(g: Tensor, bag: Tensor, spare: int) -> Tensor:
+    """What comes back to each index from its bag; nothing from the spare one."""
+    return _index_select(cat([g, g.new_zeros((spare, g._array.shape[1]))]) if spare else g, bag, 0)
 
 
 def _bag_sum_weight(
-    g: Tensor, weight_shape: Shape, index: Tensor, bag: Tensor, factors: Tensor | None, by_frequency: bool
+    g: Tensor, weight_shape: Shape, index: Tensor, bag: Tensor, factors: Tensor | None, by_frequency: bool, spare: int
 ) -> Tensor:
-    rows = _index_select(g, bag, 0)
+    rows = _of_bags(g, bag, spare)
     if factors is not None:
         rows = rows * factors.unsqueeze(1)
     return _embedding_backward(rows, index, weight_shape[0], -1, by_frequency)
@@ -231,7 +236,7 @@ def _bag_sum_weight(
 gradient(
     _bag_sum,
     weight=_bag_sum_weight,
-    factors=lambda g, weight, index, bag: (_index_select(g, bag, 0) * _index_select(weight, index, 0)).sum(1),
+    factors=lambda g, weight, index, bag, spare: (_of_bags(g, bag, spare) * _index_select(weight, index, 0)).sum(1),
 )
 multilinear(_bag_sum, "weight", "factors")
 
@@ -343,28 +348,45 @@ def embedding_bag(
                 fix="flatten() input, or leave out offsets",
             )
         size = input._array.shape[1]
-        starts, end = arange(input._array.shape[0], device=input.device) * size, input.numel()
+        starts, bags = arange(input._array.shape[0], device=input.device) * size, input._array.shape[0]
     elif input.ndim == 1:
-        starts, end = _check_offsets(op, offsets, input, include_last_offset)
+        starts = _check_offsets(op, offsets, input, include_last_offset)
+        bags = starts._array.shape[0] - bool(include_last_offset)
     else:
         raise ArgumentError(f"{op}: input has {input.ndim} dimensions", operands=operands, fix="give 1 or 2")
     if max_norm is not None:
         _renormalize(op, weight, input, max_norm, norm_type)
-    index = input.reshape(-1).to(int64).narrow(0, 0, end)
-    bags = starts._array.shape[0]
-    factors = None if per_sample_weights is None else per_sample_weights.reshape(-1).narrow(0, 0, end)
-    bag = _bags(starts, end)
-    if padding >= 0 and has_data(index):
-        kept = (index != padding).nonzero().reshape(-1)
-        index, bag = index.index_select(0, kept), bag.index_select(0, kept)
-        factors = None if factors is None else factors.index_select(0, kept)
+    index = input.reshape(-1).to(int64)
+    factors = None if per_sample_weights is None else per_sample_weights.reshape(-1)
+    ends = input.ndim == 1 and bool(include_last_offset)
+    nowhere = not bags and not ends
+    if nowhere or (ends and scale_grad_by_freq and has_data(starts)):  # what is in no bag must not be counted
+        end = 0 if nowhere else int(starts[-1].item())
+        index = index.narrow(0, 0, end)
+        factors = None if factors is None else factors.narrow(0, 0, end)
+    bag = _bags(starts, index._array.shape[0])
+    spare = int(padding >= 0 or ends)
     if mode == "max":
+        if spare and has_data(index):  # how large bags are is waited for in any case, which saves much work
+            rows = weight._array.shape[0]
+            check_all((index >= 0) & (index < rows), partial(_wrong_index, rows), index, **operands)
+            kept = ((bag < bags) & (index != padding)).nonzero().reshape(-1)
+            index, bag = index.index_select(0, kept), bag.index_select(0, kept)
         return _bag_max(weight, index, bag, bags)
-    total = _bag_sum(weight, index, bag, factors, bags, bool(scale_grad_by_freq))
+    # What counts for nothing goes to a bag behind the others: so how much that is need not be known.
+    if spare:
+        bag = _where(index == padding, bags, bag)
+        if factors is not None:
+            factors = _where(bag < bags, factors, 0)
+    total = _bag_sum(weight, index, bag, factors, bags, bool(scale_grad_by_freq), spare)
     if mode == "sum":
         return total
-    counts, _ = _bag_starts(bag, bags)
+    counts = _bag_starts(bag, bags + spare)[0].narrow(0, 0, bags)
     return total / counts.clamp(min=1).unsqueeze(1).to(total._type.dtype)
+
+
+def _wrong_index(rows: int, position: tuple[int, ...], value: int) -> ElementOutOfRange:
+    return out_of_range("embedding_bag", "input", position, value, rows)
 
 
 @function(namespace="nn.functional", also={"input": "tensor"})
@@ -389,15 +411,15 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         if not has_data(tensor):
             raise NoData("how many classes there are depends on elements", fix="give num_classes")
         num_classes = max(int(tensor.max().item()), 0) + 1
-    outside = (tensor < 0) | (tensor >= num_classes)
-    if anywhere(outside):
-        wrong = _nonzero(outside)
-        place = tuple(wrong[0].tolist())
-        where = ", ".join(map(str, place))
-        raise ElementOutOfRange(
-            f"one_hot: tensor{f'[{where}]' if place else ''} = {tensor[place].item()} is not in [0, {num_classes})",
-            operands={"tensor": tensor},
+
+    def outside(position: tuple[int, ...], value: int) -> ElementOutOfRange:
+        where = f"[{', '.join(map(str, position))}]" if position else ""
+        return ElementOutOfRange(
+            f"one_hot: tensor{where} = {value} is not in [0, {num_classes})",
             fix="class numbers start at 0 and are below num_classes",
         )
+
+    index = tensor if tensor._type.dtype is int64 else tensor.to(int64)
+    check_all((tensor >= 0) & (tensor < num_classes), outside, index, tensor=tensor)
     zeros = _full((*tensor._array.shape, num_classes), 0, int64, tensor._type.device)
     return _scatter(zeros, tensor.unsqueeze(-1), 1, tensor.ndim)

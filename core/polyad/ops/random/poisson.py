@@ -20,7 +20,7 @@ from ...errors import ShapeError
 from ...layout import Shape
 from ...random.generator import Generator, generator_or_default
 from ...tensor import Tensor, check_tensor
-from ..reductions.any_all import anywhere
+from ..reductions.any_all import anywhere, check_all
 from .sampling import _floating, _uniform
 
 SMALL = 10.0
@@ -102,8 +102,11 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     type_ = check_tensor(input, "poisson", "input")._type
     _floating("poisson", type_.dtype)
     rate = input.detach()
-    if anywhere(~((rate >= 0) & (rate < float("inf")))):
-        raise ShapeError("poisson: means must be 0 or more", operands={"input": input}, fix="pass finite means")
+    check_all(
+        (rate >= 0) & (rate < float("inf")),
+        lambda position, value: ShapeError("poisson: means must be 0 or more", fix="pass finite means"),
+        input=input,
+    )
     return _poisson(input, generator_or_default("poisson", generator))
 
 
@@ -169,10 +172,16 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
             fix="convert prob to the dtype of count",
         )
     n, p = count.detach(), prob.detach()
-    if anywhere(~((n >= 0) & (n < float("inf")))):
-        raise ShapeError("binomial: counts must be 0 or more", operands={"count": count}, fix="pass finite counts")
-    if anywhere(~((p >= 0) & (p <= 1))):
-        raise ShapeError("binomial: probabilities must be in [0, 1]", operands={"prob": prob}, fix="clamp them")
+    check_all(
+        (n >= 0) & (n < float("inf")),
+        lambda position, value: ShapeError("binomial: counts must be 0 or more", fix="pass finite counts"),
+        count=count,
+    )
+    check_all(
+        (p >= 0) & (p <= 1),
+        lambda position, value: ShapeError("binomial: probabilities must be in [0, 1]", fix="clamp them"),
+        prob=prob,
+    )
     from ..shaping.reshape import broadcast_tensors
 
     count, prob = broadcast_tensors(count, prob)

@@ -38,7 +38,7 @@ from ...state import state
 from ...tensor import Tensor, check_room, check_tensor
 from ..creation.factories import finished
 from ..memory.copying import _copy_strided
-from ..reductions.any_all import anywhere
+from ..reductions.any_all import check_all
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -631,12 +631,14 @@ def multinomial(
             fix="draw at least 1, with replacement if more than there are",
         )
     weights = input.detach().to(float64)
-    if anywhere(~((weights >= 0) & (weights < math.inf))) or anywhere(~(weights.sum(-1) > 0)):
-        raise ShapeError(
+    check_all(
+        ((weights >= 0) & (weights < math.inf)).all(-1) & (weights.sum(-1) > 0),
+        lambda position, value: ShapeError(
             "multinomial: weights must be 0 or more, finite, with a sum above 0",
-            operands={"input": input},
             fix="normalise them, e.g. with softmax",
-        )
+        ),
+        input=input,
+    )
     if replacement:
         steps = weights.cumsum(-1)
         height = _uniform((*shape[:-1], num_samples), 0, 1, source, float64, type_.device) * steps.narrow(

@@ -5,15 +5,17 @@ The functions have the names of Python's own, which this module therefore cannot
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...backend.interface import Signature
 from ...dispatch.effects import Effect, Result, declare
 from ...dispatch.op import composite, function, primitive
 from ...dispatch.promotion import Typing, to_int64
 from ...dispatch.structure import Reduction
+from ...dispatch.wrapped import innermost
 from ...dtypes import bool_, uint8
+from ...errors import PolyadError
 from ...layout import normalize_dims
 from ...state import state
 from ...tensor import Tensor, check_tensor, has_data
@@ -21,6 +23,8 @@ from .sums import _sum
 
 if TYPE_CHECKING:
     Dims = int | tuple[int, ...] | list[int] | None
+
+Error = Callable[[tuple[int, ...], int], PolyadError]
 
 
 def _truth(types: Signature, params: Mapping[str, Any]) -> Typing:
@@ -104,6 +108,53 @@ def anywhere(condition: Tensor) -> bool:
 
 
 ANYWHERE = declare(Effect("anywhere", anywhere, reads=(0,), result=Result.COMMON))
+
+
+class _Outline(NamedTuple):
+    """What a message says of a tensor."""
+
+    dtype: Any
+    device: Any
+    shape: tuple[int, ...]
+
+
+def check_all(good: Tensor, error: Error, value: Tensor | None = None, /, **operands: Any) -> None:
+    """Raise ``error(position, value there)`` for the first element of *good* (bool or integers) that is zero.
+
+    For checks of arguments by which nothing is decided. It does not wait: where the device computes while the program
+    goes on, the next call that waits raises. So what follows must be safe with wrong elements, if not right.
+    *error* may be called late, and should keep no tensor, whose memory would be kept as well: *operands* are described
+    in its place. *value* (int64, of good's shape) is for the message; without it 0 is passed. Nothing is wrong in a
+    tensor without elements (device "meta").
+    """
+    if good._type.backend.holds_data:
+        outlines = [
+            (name, given._type, given._array.shape) if isinstance(given, Tensor) else (name, None, given)
+            for name, given in operands.items()
+        ]
+
+        def described(position: tuple[int, ...], value: int) -> PolyadError:
+            found = error(position, value)
+            found.add_operands(
+                {
+                    name: given if type_ is None else _Outline(type_.dtype, type_.device, tuple(given))
+                    for name, type_, given in outlines
+                }
+            )
+            return found
+
+        _check_all(good, described, value)
+
+
+def _check_all(good: Tensor, error: Error, value: Tensor | None) -> None:
+    if state.modes:
+        CHECK_ALL.through_modes(good, error, value)
+        return
+    good = innermost(good)
+    good._type.backend.check_all(good._array, None if value is None else innermost(value)._array, error)
+
+
+CHECK_ALL = declare(Effect("check_all", _check_all, reads=(0,), result=Result.CHECK))
 
 
 @function()

@@ -14,7 +14,7 @@ from ..pointwise.arithmetic import _div, _mul, _sub, conjugate
 from ..products.matmul import _gemm
 from ..shaping.diagonals import _diagonal
 from ..shaping.reshape import _reshape, _unsqueeze
-from .any_all import anywhere
+from .any_all import anywhere, check_all
 from .sums import _sum
 
 
@@ -34,8 +34,11 @@ def _weights(name: str, weights: Tensor | None, input: Tensor, count: int) -> Te
             operands=operands,
             fix="give a weight for each observation",
         )
-    if count and anywhere(weights < 0):
-        raise ShapeError(f"cov: {name} has negative elements", operands=operands, fix="give weights of 0 or more")
+    check_all(
+        weights >= 0,
+        lambda position, value: ShapeError(f"cov: {name} has negative elements", fix="give weights of 0 or more"),
+        **operands,
+    )
     return weights
 
 
@@ -67,8 +70,12 @@ def cov(
     total: Any = count
     if weights is not None:
         total = _sum(weights, tuple(range(weights.ndim)), False)
-        if count and anywhere(total == 0):
-            raise ShapeError("cov: the weights sum to zero", operands=operands, fix="give a positive weight")
+        if count:
+            check_all(
+                total != 0,
+                lambda position, value: ShapeError("cov: the weights sum to zero", fix="give a positive weight"),
+                **operands,
+            )
         centre = _div(_sum(_mul(x, weights), (1,), False), total)
     else:
         centre = _div(_sum(x, (1,), False), count)

@@ -19,7 +19,7 @@ from ...tensor import Tensor, check_tensor
 from ..indexing.slicing import _slice
 from ..pointwise.where import _where
 from ..sorting.sort import _sorted
-from .any_all import anywhere
+from .any_all import check_all
 from .sums import _sum
 
 _INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
@@ -123,8 +123,11 @@ def _checked_q(op: str, input: Tensor, q: Any) -> Tensor:
             raise DTypeError(
                 f"{op}: q must have input's dtype", operands={"input": input, "q": q}, fix="convert q first"
             )
-        if anywhere(~((q >= 0) & (q <= 1))):
-            raise ShapeError(f"{op}: an element of q is not in [0, 1]", operands={"q": q}, fix="give fractions")
+        check_all(
+            (q >= 0) & (q <= 1),
+            lambda position, value: ShapeError(f"{op}: an element of q is not in [0, 1]", fix="give fractions"),
+            q=q,
+        )
         return q
     if isinstance(q, bool) or not isinstance(q, (int, float)):
         raise ArgumentTypeError(f"{op}: q is {type(q).__name__}, not a number or tensor", fix="give a fraction")

@@ -11,6 +11,7 @@ from ...dispatch.views import owned
 from ...errors import NoData, ShapeError
 from ...layout import Shape, check_sizes, normalize_dim, normalize_shape
 from ...tensor import Tensor, check_room, check_tensor, has_data
+from ..reductions.any_all import check_all
 from .reshape import _expand, _reshape, _unsqueeze
 
 
@@ -96,8 +97,9 @@ def repeat_interleave(
     """Each element repeated *repeats* times (a number, or a number for each position) along *dim*, or of the flattened
     tensor. With a tensor of counts alone, each position repeated that often.
 
-    *output_size*, the sum of the repeats, is needed on device "meta" alone. Raises RuntimeError for negative numbers or
-    as many as there are not positions.
+    *output_size*, the sum of the repeats, is needed on device "meta" alone; with it nothing waits for a device to know
+    how much comes out. Raises RuntimeError for negative numbers, for as many as there are not positions, and for
+    another sum.
 
     >>> import polyad
     >>> polyad.repeat_interleave(polyad.tensor([1, 2]), polyad.tensor([1, 3]))
@@ -120,36 +122,60 @@ def repeat_interleave(
         input, dim = _reshape(input, (input.numel(),)), 0
     at = normalize_dim(dim, input.ndim, "repeat_interleave")
     shape = input._array.shape
+    if output_size is not None:
+        (output_size,) = normalize_shape((output_size,), "repeat_interleave")
     if not isinstance(repeats, Tensor):
         (times,) = normalize_shape((repeats,), "repeat_interleave")
         if times < 0:
             raise ShapeError(f"repeat_interleave: repeats is {times}", operands={"input": input}, fix="give 0 or more")
         check_sizes((*shape[:at], (shape[at] if shape else 1) * times, *shape[at + 1 :]), "repeat_interleave")
         return _repeat_interleave(input, times, at) if shape else _reshape(_expand(input, (times,)).clone(), (times,))
-    from ..creation.factories import _full
-    from ..indexing.index_select import _index_add, _index_select
-    from ..indexing.slicing import _slice
-    from ..reductions.cumulative import _cumsum
-
     counts = _expand(repeats, (shape[at],)) if repeats.numel() == 1 else repeats
     fitting = counts._array.shape == (shape[at],) and counts.dtype.category == 1
     if fitting and not has_data(counts):
         if output_size is None:
             raise NoData("how large its result is depends on repeats", fix="give output_size, the sum of repeats")
         return input.new_empty((*shape[:at], output_size, *shape[at + 1 :]))
-    numbers = counts.tolist() if fitting else [-1]
-    if min(numbers, default=0) < 0:
-        raise ShapeError(
-            f"repeat_interleave: repeats must be {shape[at]} integers of 0 or more",
-            operands={"input": input, "repeats": repeats},
-            fix=f"give one number for each position of dimension {at}",
-        )
-    total = sum(numbers)
+    numbers = counts.tolist() if fitting and output_size is None else []
+    if not fitting or min(numbers, default=0) < 0:
+        raise _no_counts(shape[at], at, input=input, repeats=repeats)
+    total = sum(numbers) if output_size is None else output_size
+    if output_size is not None:
+        check_all(counts >= 0, lambda position, value: _no_counts(shape[at], at), input=input, repeats=repeats)
     check_sizes((*shape[:at], total, *shape[at + 1 :]), "repeat_interleave")
     check_room("repeat_interleave", (*shape[:at], total, *shape[at + 1 :]), input)
+    if output_size is not None:
+        sums = counts.sum()
+        check_all(
+            sums == output_size,
+            lambda position, value: ShapeError(
+                f"repeat_interleave: repeats add up to {value}, output_size is {output_size}", fix="leave it out"
+            ),
+            sums,
+            input=input,
+            repeats=repeats,
+        )
+    return repeated(input, counts, total, at)
+
+
+def repeated(input: Tensor, counts: Tensor, total: int, dim: int) -> Tensor:
+    """*input* with each position of *dim* repeated as often as *counts* (a vector) says, *total* in all."""
+    from ..creation.factories import _full
+    from ..indexing.index_select import _index_add, _index_select
+    from ..indexing.slicing import _slice
+    from ..reductions.cumulative import _cumsum
+
     ends = _cumsum(counts, 0)
     type_ = ends._type
     # Where a position ends the next begins: summing up these marks gives each element's position.
     marks = _full((total + 1,), 0, type_.dtype, type_.device)
     marks = _index_add(marks, ends, _full(ends._array.shape, 1, type_.dtype, type_.device), 0)
-    return _index_select(input, _cumsum(_slice(marks, 0, 0, total, 1), 0), at)
+    return _index_select(input, _cumsum(_slice(marks, 0, 0, total, 1), 0), dim)
+
+
+def _no_counts(size: int, dim: int, **operands: Any) -> ShapeError:
+    return ShapeError(
+        f"repeat_interleave: repeats must be {size} integers of 0 or more",
+        operands=operands,
+        fix=f"give one number for each position of dimension {dim}",
+    )

@@ -15,7 +15,7 @@ from ...memory_formats import check_layout
 from ...tensor import Tensor, check_tensor
 from ..creation.factories import arange, finished
 from .joining import stack
-from .repeating import repeat_interleave
+from .repeating import repeated
 
 
 def _of_matrices(shape: Shape, diagonal: int) -> Shape:
@@ -91,9 +91,7 @@ def _indices(
     # In each row the columns from *first* on, *count* of them.
     edge = arange(rows, device=where) + first
     count = edge.clamp(0, columns) if lower else columns - edge.clamp(0, columns)
-    at_row = repeat_interleave(
-        arange(rows, device=where), count, output_size=below if lower else rows * columns - below
-    )
+    at_row = repeated(arange(rows, device=where), count, below if lower else rows * columns - below, 0)
     before = count.cumsum(0) - count if lower else count.cumsum(0) - columns
     at_column = arange(at_row.shape[0], device=where) - before.index_select(0, at_row)
     return stack([at_row, at_column]).to(dtype or int64)

@@ -32,7 +32,7 @@ def bags(
     if where.ndim == 2:
         rows = list(zip(where, factors, strict=True))
     else:
-        ends = [*offsets[1:], len(where)]
+        ends = offsets[1:] if include_last_offset else [*offsets[1:], len(where)]
         rows = [(where[a:b], factors[a:b]) for a, b in zip(offsets, ends, strict=False)]
     out = np.zeros((len(rows), weight.shape[1]))
     for place, (row, factor) in enumerate(rows):
@@ -52,7 +52,7 @@ def bag(name, *, shape=(7,), offsets=None, factors=False, gradient=(1,), **setti
 
     def reference(where, weight, offsets, *rest, **kwargs):
         if rest:
-            return bags(where, weight, offsets, "sum", rest[-1])
+            return bags(where, weight, offsets, "sum", rest[-1], **kwargs)
         return bags(where, weight, offsets, **kwargs)
 
     return Sample(
@@ -75,6 +75,9 @@ SAMPLES = [
     bag("rows", shape=(3, 4)),
     bag("weights", offsets=[0, 2], factors=True),
     bag("padding", offsets=[0, 2, 6], padding_idx=2, mode="mean"),
+    bag("last offset", offsets=[0, 2, 2, 7], mode="mean", include_last_offset=True),
+    bag("last offset, weights, padding", offsets=[0, 4, 7], factors=True, padding_idx=1, include_last_offset=True),
+    bag("last offset, largest", offsets=[0, 3, 7], mode="max", include_last_offset=True),
     bag("largest, padding", shape=(3, 4), padding_idx=1, mode="max"),
     bag("no bags", shape=(0,), offsets=[], mode="sum"),
     Sample(
@@ -173,7 +176,12 @@ ERRORS = [
             bag_error("mode", {"mode": "most"}, ValueError, "mode 'most' is unknown"),
             bag_error("no offsets", {"offsets": None}, ValueError, r"offsets must be a vector"),
             bag_error("first offset", {"shift": 1}, RuntimeError, r"offsets\[0\] = 1 is not 0"),
-            bag_error("last offset", {"step": 9}, (RuntimeError, IndexError), r"offsets\[1\] = 9 is not in \[0, 4\]"),
+            bag_error(
+                "last offset",
+                {"step": 9},
+                (RuntimeError, IndexError),
+                r"offsets\[1\] = 9 is not in \[offsets\[0\], 4\]",
+            ),
             bag_error("offsets go down", {"step": -1}, (RuntimeError, IndexError), r"offsets\[1\] = -1 is not in"),
             bag_error("two dimensions and offsets", {"shape": (2, 2)}, ValueError, "an input of two dimensions"),
             bag_error("three dimensions", {"shape": (2, 2, 1)}, ValueError, "input has 3 dimensions"),

@@ -14,7 +14,7 @@ from ....tensor import Tensor, check_tensor
 from ...creation.factories import ones_like
 from ...declaring.half_types import in_float32
 from ...pointwise.exponential import xlogy
-from ...reductions.any_all import anywhere
+from ...reductions.any_all import check_all
 from .reduction import (
     REDUCTIONS,
     broadcast_pair,
@@ -261,11 +261,10 @@ def gaussian_nll_loss(
     check_tensor(target, "gaussian_nll_loss", "target")
     if not isinstance(var, Tensor):
         if check_number("gaussian_nll_loss", "var", var) < 0:
-            raise _negative(var)
+            raise _negative(var=var)
         var = ones_like(input) * var
     else:
-        if anywhere(var < 0):
-            raise _negative(var)
+        check_all(~(var < 0), lambda position, value: _negative(), var=var)
         shape, sizes = input._array.shape, var._array.shape
         if sizes != shape:
             if sizes == shape[:-1] and shape:
@@ -282,7 +281,7 @@ def gaussian_nll_loss(
     return reduced(loss, reduction)
 
 
-def _negative(var: object) -> ArgumentError:
+def _negative(**operands: object) -> ArgumentError:
     return ArgumentError(
-        "gaussian_nll_loss: a variance is negative", operands={"var": var}, fix="predict its logarithm, and exp() that"
+        "gaussian_nll_loss: a variance is negative", operands=operands, fix="predict its logarithm, and exp() that"
     )

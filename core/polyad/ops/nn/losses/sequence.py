@@ -15,6 +15,7 @@ from ....tensor import Tensor, check_tensor, has_data
 from ...creation.factories import arange, full, tensor, zeros
 from ...pointwise.exponential import exp
 from ...pointwise.where import _where
+from ...reductions.any_all import check_all
 from ...reductions.logsumexp import logsumexp
 from ...shaping.joining import cat, stack
 from .reduction import first_floating, reduced, reduction_of
@@ -160,32 +161,34 @@ gradient(
 )
 
 
-def _lengths(name: str, given: Any, count: int, most: int, device: Any) -> tuple[list[int], Tensor]:
-    """Lengths as numbers and as an int64 tensor (N,)."""
+def _lengths(name: str, given: Any, count: int, most: int) -> Tensor:
+    """Lengths as an int64 tensor (N,), where they are: numbers on the host."""
     if isinstance(given, Tensor):
         if given._type.dtype.category != INTEGER:
             raise DTypeError(
                 f"ctc_loss: {name} is {given._type.dtype.name}, not integer", operands={name: given}, fix="use .long()"
             )
-        values = given.reshape(-1).tolist() if has_data(given) else [most, *[0] * (given.numel() - 1)]
+        lengths = given.reshape(-1).to(int64)
     else:
         values = [given] if isinstance(given, int) else list(given)
         if not all(isinstance(value, int) for value in values):
             raise ArgumentTypeError(f"ctc_loss: {name} holds no ints", operands={name: given}, fix="pass ints")
-    if len(values) != count:
+        lengths = tensor(values, dtype=int64, device="cpu")
+    if lengths.numel() != count:
         raise ShapeError(
-            f"ctc_loss: {len(values)} {name} for a batch of {count}",
+            f"ctc_loss: {lengths.numel()} {name} for a batch of {count}",
             operands={name: given},
             fix="give a length for each sample",
         )
-    for place, value in enumerate(values):
-        if not 0 <= value <= most:
-            raise ShapeError(
-                f"ctc_loss: {name}[{place}] = {value} is not in [0, {most}]",
-                operands={name: given},
-                fix="lengths count steps of log_probs and elements of targets",
-            )
-    return values, tensor(values, dtype=int64, device=device)
+
+    def outside(position: tuple[int, ...], value: int) -> ShapeError:
+        return ShapeError(
+            f"ctc_loss: {name}[{position[0]}] = {value} is not in [0, {most}]",
+            fix="lengths count steps of log_probs and elements of targets",
+        )
+
+    check_all((lengths >= 0) & (lengths <= most), outside, lengths, **{name: given})
+    return lengths
 
 
 @function(namespace="nn.functional")
@@ -235,12 +238,14 @@ def ctc_loss(
     if not 0 <= blank < classes:
         raise ShapeError(f"ctc_loss: blank {blank} is not in [0, {classes})", operands=operands, fix="name a class")
     device = log_probs.device
-    _, of_inputs = _lengths("input_lengths", input_lengths, count, steps, device)
+    of_inputs = _lengths("input_lengths", input_lengths, count, steps).to(device)
     room = targets._array.shape[-1] if targets.ndim else 0
-    lengths, of_targets = _lengths("target_lengths", target_lengths, count, room, device)
+    given = _lengths("target_lengths", target_lengths, count, room)
+    of_targets = given.to(device)
     if single and targets.ndim == 1:
         targets = targets.unsqueeze(0)
     if targets.ndim == 1:
+        lengths = given.tolist() if has_data(given) else [room, *[0] * (count - 1)]
         if sum(lengths) != room:
             raise ShapeError(
                 f"ctc_loss: {room} targets in one row, but target_lengths add up to {sum(lengths)}",
