@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from polyad.backend.c_compiler import on_disk
-from polyad.dtypes import DType, float32, float64
+from polyad.dtypes import DType, bfloat16, float16, float32, float64
 from polyad.errors import CompilerFailure
 from polyad_numpy import workers
 
@@ -23,9 +23,9 @@ from .compiler import compiled, libraries, vector_math
 
 _PARTS = {
     "engine": (),
-    "matrices": ("arithmetic", "quick", "convolution", "attention"),
+    "matrices": ("held", "arithmetic", "quick", "convolution", "attention"),
     "elements": ("pooling", "rows"),
-    "recurring": ("arithmetic", "recurrent"),
+    "recurring": ("held", "arithmetic", "recurrent"),
     "steps": ("stepping",),
 }
 """Each library's file, and the files that are written out in it for the dtype that it is compiled for."""
@@ -33,8 +33,10 @@ AS_WRITTEN = ("-ffp-contract=off",)
 """Flags to round each step, as NumPy does: else the bits could depend on an element's place, or on a layout."""
 _held = ExitStack()
 _REALS = {"float": "int", "double": "long long"}
-"""What libraries are compiled for, and a whole number of the same size."""
-_NAMES = {float32: "float", float64: "double"}
+"""What libraries compute in, and a whole number of the same size."""
+_HALVES = {"bfloat16": 1, "float16": 2}
+"""What products' library takes beside these, computing in float, with the numbers that its source has for them."""
+_NAMES = {float32: "float", float64: "double", bfloat16: "bfloat16", float16: "float16"}
 
 
 @cache
@@ -56,7 +58,7 @@ def engine() -> Any:
 
 @cache
 def matrices(real: str) -> Any:
-    """The extension of products, convolutions and attention for a C type, compiled when one of them is needed first."""
+    """The extension of products, convolutions and attention for a type, compiled when one of them is needed first."""
     return _bound("matrices", real)
 
 
@@ -88,22 +90,27 @@ def _bound(library: str, real: str, flags: tuple[str, ...] = ()) -> Any:
 def function(library: Callable[[str], Any], name: str, dtype: DType) -> Any:
     """The function *name* of a library for a dtype; None for a dtype that it is not compiled for."""
     real = _NAMES.get(dtype)
-    return None if real is None else getattr(library(real), name)
+    if real is None or (real in _HALVES and library is not matrices):
+        return None
+    return getattr(library(real), name)
 
 
 def source(library: str, real: str = "") -> str:
-    """The source of a library, for a C type if it has arithmetic. What turns blocks over is there for both."""
+    """The source of a library, for a type if it has arithmetic. What turns blocks over is there for both C types."""
     whole = text(library)
     if real:
-        parts = [f"{_defining(each)}{text('turning')}#undef REAL\n#undef WORD\n#undef NAME\n" for each in _REALS]
+        parts = [f"{_defining(each)}{text('turning')}#undef REAL\n#undef WORD\n#undef NAME\n#undef ENTRY\n#undef HELD\n" for each in _REALS]
         whole = whole.replace("<arithmetic>\n", "".join([*parts, _defining(real), *map(text, _PARTS[library])]))
     for part in ("python", "bound", "machine", "functions"):
         whole = whole.replace(f"<{part}>\n", text(part))
     return whole
 
 
-def _defining(real: str) -> str:
-    return f"#define REAL {real}\n#define WORD {_REALS[real]}\n#define NAME(name) name##_{real}\n"
+def _defining(kind: str) -> str:
+    real = "float" if kind in _HALVES else kind
+    lines = [f"REAL {real}", f"WORD {_REALS[real]}", f"NAME(name) name##_{real}", f"ENTRY(name) name##_{kind}"]
+    lines += [f"HALF {_HALVES[kind]}", "HELD unsigned short"] if kind in _HALVES else [f"HELD {real}"]
+    return "".join(f"#define {line}\n" for line in lines)
 
 
 def text(name: str) -> str:
