@@ -94,7 +94,7 @@ typedef struct {
 } NAME(Product);
 
 /* *rows* x *columns* of any layout as REAL, row after row. */
-static void NAME(take)(const HELD *from, long row, long column, long rows, long columns, REAL *to)
+__attribute__((noinline)) static void NAME(take)(const HELD *from, long row, long column, long rows, long columns, REAL *to)
 {
     for (long i = 0; i < rows; ++i)
         if (column == 1) NAME(widen)(from + i * row, columns, to + i * columns);
@@ -251,7 +251,7 @@ static inline __attribute__((always_inline)) void NAME(dots)(
     if (k < depth) {
         REAL ends[2][4][NAME(LANES)] = {};
         for (int i = 0; i < many; ++i) memcpy(ends[0][i], a + i * a_row + k, sizeof(REAL) * (size_t)(depth - k));
-        for (int j = 0; j < across; ++j) NAME(widen)(b + j * b_column + k, depth - k, ends[1][j]);
+        for (int j = 0; j < across; ++j) NAME(take)(b + j * b_column + k, 0, 1, 1, depth - k, ends[1][j]);
         _Pragma("GCC unroll 4") for (int j = 0; j < across; ++j)
             _Pragma("GCC unroll 4") for (int i = 0; i < many; ++i)
                 s[i][j] += *(NAME(vector) *)ends[0][i] * *(NAME(vector) *)ends[1][j];
@@ -376,7 +376,7 @@ static const REAL *NAME(wide_bias)(const HELD *bias, long count)
 {
     if (!HALVES) return (const REAL *)bias;
     REAL *wide = scratch(2, sizeof(REAL) * (size_t)count);
-    if (wide) NAME(widen)(bias, count, wide);
+    if (wide) NAME(take)(bias, 0, 1, 1, count, wide);
     return wide;
 }
 

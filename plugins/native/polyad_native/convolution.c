@@ -37,7 +37,7 @@ __attribute__((noinline)) static void NAME(frame)(const NAME(Convolution) *c, co
         const long y = row % g->height + g->pad_y, z = row / g->height % g->thickness + g->pad_z;
         if (y < 0 || y >= c->frame_height || z < 0 || z >= c->frame_thickness || begin >= end) continue;
         REAL *to = frame + row / g->height / g->thickness * c->frame_size + (z * c->frame_height + y) * c->frame_width;
-        NAME(widen)(image + begin, end - begin, to + g->pad_x + begin);
+        NAME(take)(image + begin, 0, 1, 1, end - begin, to + g->pad_x + begin);
     }
 }
 

@@ -99,7 +99,10 @@ def source(library: str, real: str = "") -> str:
     """The source of a library, for a type if it has arithmetic. What turns blocks over is there for both C types."""
     whole = text(library)
     if real:
-        parts = [f"{_defining(each)}{text('turning')}#undef REAL\n#undef WORD\n#undef NAME\n#undef ENTRY\n#undef HELD\n" for each in _REALS]
+        parts = [
+            f"{_defining(each)}{text('turning')}#undef REAL\n#undef WORD\n#undef NAME\n#undef ENTRY\n#undef HELD\n"
+            for each in _REALS
+        ]
         whole = whole.replace("<arithmetic>\n", "".join([*parts, _defining(real), *map(text, _PARTS[library])]))
     for part in ("python", "bound", "machine", "functions"):
         whole = whole.replace(f"<{part}>\n", text(part))

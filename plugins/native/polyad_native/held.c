@@ -32,18 +32,27 @@ static inline HELD NAME(narrow)(REAL x)
     return (HELD)(x == x ? near : value.bits >> 16 | 0x40);
 }
 
-/* As many numbers as a vector has. */
+/* As many numbers as a vector has. Processors' instructions are named where gcc would put a vector together from parts. */
 static inline NAME(vector) NAME(load)(const HELD *from)
 {
     const NAME(held) bits = *(const NAME(held) *)from;
-#if HALF == 2 && defined(__AVX512F__)
+#if defined(__AVX512F__)
     typedef short halves __attribute__((vector_size(32)));
+#else
+    typedef short halves __attribute__((vector_size(16)));
+#endif
+#if HALF == 2 && defined(__AVX512F__)
     return __builtin_ia32_vcvtph2ps512_mask((halves)bits, (NAME(vector)){}, (unsigned short)-1, 4);
 #elif HALF == 2 && defined(__F16C__) && defined(__AVX2__)
-    typedef short halves __attribute__((vector_size(16)));
     return __builtin_ia32_vcvtph2ps256((halves)bits);
 #else
+#if defined(__AVX512F__) && !defined(__clang__)
+    const NAME(words) all = (NAME(words))__builtin_ia32_pmovzxwd512_mask((halves)bits, (NAME(words)){}, (unsigned short)-1);
+#elif defined(__AVX2__) && !defined(__clang__)
+    const NAME(words) all = (NAME(words))__builtin_ia32_pmovzxwd256((halves)bits);
+#else
     const NAME(words) all = __builtin_convertvector(bits, NAME(words));
+#endif
     if (HALF == BFLOAT16) return (NAME(vector))(all << 16);
     const NAME(words) scaled = (NAME(words))((NAME(vector))((all & 0x7fff) << 13) * 5.192296858534828e33f);
     return (NAME(vector))(scaled | (((all & 0x7c00) == 0x7c00) & 0x7f800000) | (all & 0x8000) << 16);
@@ -57,7 +66,7 @@ static inline void NAME(widen)(const HELD *from, long count, REAL *to)
     for (; n < count; ++n) to[n] = NAME(wide)(from[n]);
 }
 
-static inline void NAME(round_to)(const REAL *from, long count, HELD *to)
+__attribute__((noinline)) static void NAME(round_to)(const REAL *from, long count, HELD *to)
 {
     for (long n = 0; n < count; ++n) to[n] = NAME(narrow)(from[n]);
 }
