@@ -99,20 +99,19 @@ def source(library: str, real: str = "") -> str:
     """The source of a library, for a type if it has arithmetic. What turns blocks over is there for both C types."""
     whole = text(library)
     if real:
-        parts = [
-            f"{_defining(each)}{text('turning')}#undef REAL\n#undef WORD\n#undef NAME\n#undef ENTRY\n#undef HELD\n"
-            for each in _REALS
-        ]
+        names = ("REAL", "WORD", "NAME", "ENTRY", "HELD")
+        undefined = "".join(f"#undef {name}\n" for name in names)
+        parts = [f"{_defining(each)}{text('turning')}{undefined}" for each in _REALS]
         whole = whole.replace("<arithmetic>\n", "".join([*parts, _defining(real), *map(text, _PARTS[library])]))
     for part in ("python", "bound", "machine", "functions"):
         whole = whole.replace(f"<{part}>\n", text(part))
     return whole
 
 
-def _defining(kind: str) -> str:
-    real = "float" if kind in _HALVES else kind
-    lines = [f"REAL {real}", f"WORD {_REALS[real]}", f"NAME(name) name##_{real}", f"ENTRY(name) name##_{kind}"]
-    lines += [f"HALF {_HALVES[kind]}", "HELD unsigned short"] if kind in _HALVES else [f"HELD {real}"]
+def _defining(held: str) -> str:
+    real = "float" if held in _HALVES else held
+    lines = [f"REAL {real}", f"WORD {_REALS[real]}", f"NAME(name) name##_{real}", f"ENTRY(name) name##_{held}"]
+    lines += [f"HALF {_HALVES[held]}", "HELD unsigned short"] if held in _HALVES else [f"HELD {real}"]
     return "".join(f"#define {line}\n" for line in lines)
 
 
