@@ -133,12 +133,44 @@ __attribute__((noinline)) static void NAME(patches)(
         for (long j = 0; j < C; ++j) to[j] = frame[c->taps[end - 1] + places[j]];
 }
 
+/* A tile whose second operand is read in the frame, where elements of a row of the image lie side by side. */
+__attribute__((noinline)) static void NAME(tile_in_frame)(
+    const REAL *a, const REAL *frame, const long *taps, long depth, REAL *c, long apart, int rows, int columns, int add)
+{
+    NAME(vector) s[ROWS][2] = {};
+    if (columns <= NAME(LANES))
+        for (long k = 0; k < depth; ++k) {
+            const NAME(vector) only = *(const NAME(vector) *)(frame + taps[k]);
+            _Pragma("GCC unroll 16") for (int i = 0; i < ROWS; ++i) s[i][0] += a[i + k * ROWS] * only;
+        }
+    else
+        for (long k = 0; k < depth; ++k) {
+            const NAME(vector) first = *(const NAME(vector) *)(frame + taps[k]);
+            const NAME(vector) second = *(const NAME(vector) *)(frame + taps[k] + NAME(LANES));
+            _Pragma("GCC unroll 16") for (int i = 0; i < ROWS; ++i) {
+                s[i][0] += a[i + k * ROWS] * first;
+                s[i][1] += a[i + k * ROWS] * second;
+            }
+        }
+    NAME(put)(s, c, apart, rows, columns, add, NULL);
+}
+
+/* Whether it costs less to multiply places beyond a row's end than to lay patches out, which is about as much as ten
+   products. Where channels are many, patches that were laid out come from a nearer cache. */
+static int NAME(in_frame)(const NAME(Convolution) *c)
+{
+    enum { LAYING = 10, MANY = 4 * ROWS };
+    const long width = c->g.out_width, wide = up(width, NAME(LANES)) * NAME(LANES), work = up(c->out_each, ROWS) * ROWS;
+    return c->g.stride_x == 1 && work <= MANY && wide * work <= width * (work + LAYING);
+}
+
 static void NAME(convolve_images)(void *context, long part, long parts)
 {
     NAME(Convolution) *c = context;
     const NAME(Geometry) *g = &c->g;
     const long size = c->frame_size, panels = up(c->out_each, ROWS), apart = HALVES ? NAME(COLUMNS) : c->positions;
     const long own_sums = HALVES ? panels * ROWS * apart : 0;
+    const int in_frame = NAME(in_frame)(c);
     REAL *frame = scratch(0, sizeof(REAL) * (size_t)(g->channels * size + VECTOR));
     REAL *panel = scratch(1, sizeof(REAL) * (size_t)(c->stretch * NAME(COLUMNS) + own_sums));
     if (!frame || !panel) { c->failed = 1; return; }
@@ -147,12 +179,13 @@ static void NAME(convolve_images)(void *context, long part, long parts)
         for (long group = 0; group < g->groups; ++group) {
             const long first = (image * g->out_channels + group * c->out_each) * c->positions;
             const REAL *own = frame + group * c->each * size, *weight = c->packed + group * panels * ROWS * c->depth;
-            for (long at = 0; at < c->positions; at += NAME(COLUMNS)) {
-                const int columns = (int)least(NAME(COLUMNS), c->positions - at);
+            for (long at = 0, columns; at < c->positions; at += columns) {
+                const long x = at % g->out_width;
+                columns = least(NAME(COLUMNS), in_frame ? g->out_width - x : c->positions - at);
                 REAL *sums = HALVES ? panel + c->stretch * NAME(COLUMNS) : (REAL *)c->out + first + at;
                 for (long begin = 0; begin < c->depth; begin += c->stretch) {
                     const long depth = least(c->stretch, c->depth - begin);
-                    NAME(patches)(c, own, at, c->positions, begin, begin + depth, panel);
+                    if (!in_frame) NAME(patches)(c, own, at, c->positions, begin, begin + depth, panel);
                     for (long i = 0; i < panels; ++i) {
                         const int rows = (int)least(ROWS, c->out_each - i * ROWS);
                         REAL *out = sums + i * ROWS * apart;
@@ -161,8 +194,13 @@ static void NAME(convolve_images)(void *context, long part, long parts)
                                 for (int n = 0; n < columns; ++n)
                                     out[r * apart + n] =
                                         NAME(wide)(c->bias[(group * c->out_each + i * ROWS + r) * c->bias_step]);
-                        NAME(tile_by_columns)(weight + (i * c->depth + begin) * ROWS, ROWS, panel, depth, out, apart,
-                                              rows, columns, begin > 0 || c->bias != NULL, NULL);
+                        const REAL *a = weight + (i * c->depth + begin) * ROWS;
+                        const int add = begin > 0 || c->bias != NULL;
+                        if (in_frame)
+                            NAME(tile_in_frame)(a, own + NAME(row_place)(c, at / g->out_width) + x, c->taps + begin, depth,
+                                                out, apart, rows, (int)columns, add);
+                        else
+                            NAME(tile_by_columns)(a, ROWS, panel, depth, out, apart, rows, (int)columns, add, NULL);
                     }
                 }
                 for (long n = 0; HALVES && n < c->out_each; ++n)
