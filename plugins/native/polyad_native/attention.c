@@ -64,12 +64,12 @@ static void NAME(by_columns)(const REAL *a, long step, const REAL *b, long depth
 static void NAME(mask_scores)(const NAME(Attention) *t, long head, long first, long count, long columns, REAL *s, long width)
 {
     if (t->mask) {
-        const HELD *mask = (const HELD *)NAME(head)(t->mask, t->query, head);
-        const long down = NAME(apart)(t->mask), right = t->mask->strides[t->mask->rank - 1] / (long)sizeof(HELD);
+        const REAL *mask = (const REAL *)NAME(head)(t->mask, t->query, head);
+        const long down = NAME(wide_apart)(t->mask), right = t->mask->strides[t->mask->rank - 1] / (long)sizeof(REAL);
         for (long i = 0; i < count; ++i) {
-            const HELD *row = mask + (first + i) * down;
-            if (right == 1) for (long j = 0; j < columns; ++j) s[i * width + j] += NAME(wide)(row[j]);
-            else for (long j = 0; j < columns; ++j) s[i * width + j] += NAME(wide)(row[j * right]);
+            const REAL *row = mask + (first + i) * down;
+            if (right == 1) for (long j = 0; j < columns; ++j) s[i * width + j] += row[j];
+            else for (long j = 0; j < columns; ++j) s[i * width + j] += row[j * right];
         }
     }
     if (t->causal)
@@ -163,8 +163,8 @@ static NAME(Attention) NAME(attention)(Object *const *args)
 }
 
 /* attend(query, key, value, mask, causal, scale, out, sums): *query* has the lead to which those of the others, of as many
-   dimensions, broadcast; *mask* may be None; elements of a row are neighbours in all but *mask*; *out* and *sums*, which is REAL, are
-   row-major. */
+   dimensions, broadcast; *mask* may be None; elements of a row are neighbours in all but *mask*; *out* and *sums* are row-major.
+   *mask* and *sums* are REAL. */
 static Object *NAME(attend)(Object *self, Object *const *args, intptr_t count)
 {
     NAME(Attention) t = NAME(attention)(args);

@@ -21,8 +21,8 @@ def _wide(dtype: Any) -> Any:
 
 
 def _operands(query: Any, key: Any, value: Any, mask: Any, broadcast: bool) -> tuple[Any, ...]:
-    """The operands with as many dimensions, elements of a row side by side; the mask as what is added. The query has
-    the sizes of all batches, and if *broadcast* so have key and value.
+    """The operands with as many dimensions, elements of a row side by side; the mask as what is added, in the dtype that
+    is computed in. The query has the sizes of all batches, and if *broadcast* so have key and value.
     """
     if (
         mask is None
@@ -52,12 +52,11 @@ def _operands(query: Any, key: Any, value: Any, mask: Any, broadcast: bool) -> t
         fits = rows.shape[:-2] == lead or (not broadcast and array is not query and rows.ndim == len(lead) + 2)
         found.append(rows if fits else np.broadcast_to(rows, lead + rows.shape[-2:]))
     if mask is not None:
+        wide = _wide(query.dtype)
         if mask.dtype == bool:
-            mask = np.where(mask, found[0].dtype.type(0), found[0].dtype.type(-np.inf))
-        elif mask.dtype != query.dtype:
-            raise NotNative
+            mask = np.where(mask, wide.type(0), wide.type(-np.inf))
         try:
-            mask = np.broadcast_to(mask, (*lead, query.shape[-2], key.shape[-2]))
+            mask = np.broadcast_to(mask.astype(wide, copy=False), (*lead, query.shape[-2], key.shape[-2]))
         except ValueError:
             raise NotNative from None
     return (*found, mask)

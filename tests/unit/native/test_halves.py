@@ -148,14 +148,15 @@ def test_attention(name, rows, causal) -> None:
     held = [polyad.tensor(random.standard_normal(shape).astype(np.float32)).to(dtype) for shape in shapes]
     given = [x.detach().float() for x in held]
     results = []
-    for query, key, value, mask in (held, given):
-        operands = [x.requires_grad_() for x in (query, key, value)]
+    for query, key, value, mask in (held, [*held[:3], held[3].float()], given):
+        operands = [x.detach().requires_grad_() for x in (query, key, value)]
         out = functional.scaled_dot_product_attention(*operands, None if causal else mask, is_causal=causal)
         out.backward(polyad.ones_like(out))
         results.append([out.detach(), *(x.grad for x in operands)])
     eps = float(ml_dtypes.finfo(HALVES[name]).eps)
-    for found, wanted in zip(*results, strict=True):
+    for found, same, wanted in zip(*results, strict=True):
         assert found.dtype is dtype
+        assert polyad.equal(found, same)  # with a mask of float32
         np.testing.assert_allclose(found.float().numpy(), wanted.numpy(), rtol=0.51 * eps, atol=1e-5)
 
 
