@@ -21,8 +21,8 @@ def _wide(dtype: Any) -> Any:
 
 
 def _operands(query: Any, key: Any, value: Any, mask: Any, broadcast: bool) -> tuple[Any, ...]:
-    """The operands with as many dimensions, elements of a row side by side; the mask as what is added, in the dtype that
-    is computed in. The query has the sizes of all batches, and if *broadcast* so have key and value.
+    """The operands with as many dimensions, elements of a row side by side; the mask as what is added, in the dtype
+    that is computed in. The query has the sizes of all batches, and if *broadcast* so have key and value.
     """
     if (
         mask is None
