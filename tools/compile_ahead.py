@@ -74,6 +74,7 @@ def calls() -> Iterator[Callable[[], Any]]:
         y = x.to(dtype)
         yield lambda y=y: y.to(float32)
         yield lambda y=y: y + y
+        yield lambda y=y: y @ y
     for name in ("sum", "mean", "amax", "amin", "var"):
         for dims in ((0,), (1,), (0, 1)):
             yield lambda name=name, dims=dims: getattr(x, name)(dims)

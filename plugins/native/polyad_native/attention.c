@@ -14,27 +14,28 @@ typedef struct {
 enum { NAME(BLOCK) = 4 * ROWS };
 
 /* Where a head's matrix begins; all have the lead of *like*, or broadcast to it from as many dimensions. */
-static const REAL *NAME(head)(const Array *array, const Array *like, long head)
+static const char *NAME(head)(const Array *array, const Array *like, long head)
 {
     intptr_t from = 0;
     for (int d = like->rank - 3; d >= 0; --d) {
         if (array->shape[d] > 1) from += head % like->shape[d] * array->strides[d];
         head /= like->shape[d];
     }
-    return (const REAL *)(array->data + from);
+    return array->data + from;
 }
 
-static inline long NAME(apart)(const Array *array) { return array->strides[array->rank - 2] / (long)sizeof(REAL); }
+static inline long NAME(apart)(const Array *array) { return array->strides[array->rank - 2] / (long)sizeof(HELD); }
+static inline long NAME(wide_apart)(const Array *array) { return array->strides[array->rank - 2] / (long)sizeof(REAL); }
 
 /* *count* rows times *factor*, and rows of zeros up to a multiple of ROWS: [row][features]. */
-static void NAME(take_rows)(const REAL *from, long apart, long count, long features, REAL factor, REAL *to)
+static void NAME(take_rows)(const HELD *from, long apart, long count, long features, REAL factor, REAL *to)
 {
     for (long i = 0; i < up(count, ROWS) * ROWS; ++i)
-        for (long k = 0; k < features; ++k) to[i * features + k] = i < count ? from[i * apart + k] * factor : 0;
+        for (long k = 0; k < features; ++k) to[i * features + k] = i < count ? NAME(wide)(from[i * apart + k]) * factor : 0;
 }
 
 /* All panels of a matrix with *depth* rows of *columns*. */
-static void NAME(take_panels)(const REAL *from, long row, long column, long depth, long columns, REAL *to)
+static void NAME(take_panels)(const HELD *from, long row, long column, long depth, long columns, REAL *to)
 {
     for (long at = 0; at < columns; at += NAME(COLUMNS), to += depth * NAME(COLUMNS))
         NAME(pack_panel)(from + at * column, row, column, depth, least(NAME(COLUMNS), columns - at), to);
@@ -63,8 +64,8 @@ static void NAME(by_columns)(const REAL *a, long step, const REAL *b, long depth
 static void NAME(mask_scores)(const NAME(Attention) *t, long head, long first, long count, long columns, REAL *s, long width)
 {
     if (t->mask) {
-        const REAL *mask = NAME(head)(t->mask, t->query, head);
-        const long down = NAME(apart)(t->mask), right = t->mask->strides[t->mask->rank - 1] / (long)sizeof(REAL);
+        const REAL *mask = (const REAL *)NAME(head)(t->mask, t->query, head);
+        const long down = NAME(wide_apart)(t->mask), right = t->mask->strides[t->mask->rank - 1] / (long)sizeof(REAL);
         for (long i = 0; i < count; ++i) {
             const REAL *row = mask + (first + i) * down;
             if (right == 1) for (long j = 0; j < columns; ++j) s[i * width + j] += row[j];
@@ -86,13 +87,15 @@ static void NAME(attend_part)(void *context, long part, long parts)
     const long value_size = up(t->out_features, NAME(COLUMNS)) * NAME(COLUMNS) * t->columns;
     const int few = t->rows <= 4; /* then keys and values are read where they lie */
     REAL *keys = scratch(0, sizeof(REAL) * (size_t)(key_size + value_size)), *values = keys + key_size;
-    REAL *queries = scratch(1, sizeof(REAL) * (size_t)(NAME(BLOCK) * (t->features + width))), *s;
+    const long own = HALVES ? t->out_features : 0;
+    REAL *queries = scratch(1, sizeof(REAL) * (size_t)(NAME(BLOCK) * (t->features + width + own))), *s;
     if (!keys || !queries) { t->failed = 1; return; }
     s = queries + NAME(BLOCK) * t->features;
     for (long unit = units * part / parts; unit < units * (part + 1) / parts; ++unit) {
         const long head = unit / t->splits, split = unit % t->splits;
-        const REAL *query = NAME(head)(t->query, t->query, head);
-        const REAL *key = NAME(head)(t->key, t->query, head), *value = NAME(head)(t->value, t->query, head);
+        const HELD *query = (const HELD *)NAME(head)(t->query, t->query, head);
+        const HELD *key = (const HELD *)NAME(head)(t->key, t->query, head);
+        const HELD *value = (const HELD *)NAME(head)(t->value, t->query, head);
         if (!few) {
             NAME(take_panels)(key, 1, NAME(apart)(t->key), t->features, t->columns, keys);
             NAME(take_panels)(value, NAME(apart)(t->value), 1, t->columns, t->out_features, values);
@@ -100,11 +103,12 @@ static void NAME(attend_part)(void *context, long part, long parts)
         for (long block = blocks * split / t->splits; block < blocks * (split + 1) / t->splits; ++block) {
             const long first = block * NAME(BLOCK), count = least(NAME(BLOCK), t->rows - first);
             const long columns = t->causal ? least(t->columns, first + count) : t->columns;
-            REAL *out = (REAL *)t->out->data + (head * t->rows + first) * t->out_features;
+            HELD *rounded = (HELD *)t->out->data + (head * t->rows + first) * t->out_features;
+            REAL *out = HALVES ? s + NAME(BLOCK) * width : (REAL *)rounded;
             REAL *sums = (REAL *)t->sums->data + head * t->rows + first;
             NAME(take_rows)(query + first * NAME(apart)(t->query), NAME(apart)(t->query), count, t->features, t->scale,
                             queries);
-            if (few) NAME(few_dots)(&(NAME(Product)){.a = queries, .a_row = t->features, .a_column = 1, .b = key, .b_row = 1,
+            if (few) NAME(few_dots)(&(NAME(Product)){.wide = queries, .wide_row = t->features, .wide_column = 1, .b = key, .b_row = 1,
                                     .b_column = NAME(apart)(t->key), .c = s, .apart = width, .rows = count,
                                     .depth = t->features}, 0, columns);
             else NAME(by_rows)(queries, t->features, keys, t->features, t->features, s, width, count, columns, 0);
@@ -123,12 +127,13 @@ static void NAME(attend_part)(void *context, long part, long parts)
                 totals[i] = total == 0 ? 1 : 1 / total;
                 sums[i] = total == 0 ? (REAL)INFINITY : (REAL)log((double)total) + top;
             }
-            if (few) NAME(few_sums)(&(NAME(Product)){.a = s, .a_row = width, .a_column = 1, .b = value,
+            if (few) NAME(few_sums)(&(NAME(Product)){.wide = s, .wide_row = width, .wide_column = 1, .b = value,
                                     .b_row = NAME(apart)(t->value), .b_column = 1, .c = out, .apart = t->out_features,
                                     .rows = count, .depth = columns}, 0, t->out_features);
             else NAME(by_rows)(s, width, values, columns, t->columns, out, t->out_features, count, t->out_features, 0);
             for (long i = 0; i < count; ++i)
                 for (long k = 0; k < t->out_features; ++k) out[i * t->out_features + k] *= totals[i];
+            if (HALVES) NAME(round_to)(out, count * t->out_features, rounded);
         }
     }
 }
@@ -158,7 +163,8 @@ static NAME(Attention) NAME(attention)(Object *const *args)
 }
 
 /* attend(query, key, value, mask, causal, scale, out, sums): *query* has the lead to which those of the others, of as many
-   dimensions, broadcast; *mask* may be None; elements of a row are neighbours in all but *mask*; *out* and *sums* are row-major. */
+   dimensions, broadcast; *mask* may be None; elements of a row are neighbours in all but *mask*; *out* and *sums* are row-major.
+   *mask* and *sums* are REAL. */
 static Object *NAME(attend)(Object *self, Object *const *args, intptr_t count)
 {
     NAME(Attention) t = NAME(attention)(args);
@@ -187,8 +193,10 @@ static void NAME(attend_back_part)(void *context, long part, long parts)
     REAL *grad_rows = query_rows + by_query, *query_panels = grad_rows + by_grad, *grad_panels = query_panels + in_query;
     REAL *s = grad_panels + in_grad, *of_s = s + B * width;
     for (long head = t->heads * part / parts; head < t->heads * (part + 1) / parts; ++head) {
-        const REAL *key = NAME(head)(t->key, t->query, head), *value = NAME(head)(t->value, t->query, head);
-        const REAL *query = NAME(head)(t->query, t->query, head), *grad = NAME(head)(t->grad, t->query, head);
+        const HELD *key = (const HELD *)NAME(head)(t->key, t->query, head);
+        const HELD *value = (const HELD *)NAME(head)(t->value, t->query, head);
+        const HELD *query = (const HELD *)NAME(head)(t->query, t->query, head);
+        const HELD *grad = (const HELD *)NAME(head)(t->grad, t->query, head);
         const long key_apart = NAME(apart)(t->key), query_apart = NAME(apart)(t->query), grad_apart = NAME(apart)(t->grad);
         NAME(take_panels)(key, 1, key_apart, d, n, key_panels);
         NAME(take_panels)(value, 1, NAME(apart)(t->value), v, n, value_panels);
@@ -196,8 +204,8 @@ static void NAME(attend_back_part)(void *context, long part, long parts)
         REAL *of_query = (REAL *)NAME(head)(t->of_query, t->query, head);
         REAL *of_key = (REAL *)NAME(head)(t->of_key, t->query, head);
         REAL *of_value = (REAL *)NAME(head)(t->of_value, t->query, head);
-        const long of_query_apart = NAME(apart)(t->of_query), of_key_apart = NAME(apart)(t->of_key);
-        const long of_value_apart = NAME(apart)(t->of_value);
+        const long of_query_apart = NAME(wide_apart)(t->of_query), of_key_apart = NAME(wide_apart)(t->of_key);
+        const long of_value_apart = NAME(wide_apart)(t->of_value);
         for (long j = 0; j < n; ++j) {
             memset(of_key + j * of_key_apart, 0, sizeof(REAL) * (size_t)d);
             memset(of_value + j * of_value_apart, 0, sizeof(REAL) * (size_t)v);
@@ -230,8 +238,8 @@ static void NAME(attend_back_part)(void *context, long part, long parts)
     }
 }
 
-/* attend_back(query, key, value, mask, causal, scale, grad, sums, of_query, of_key, of_value): in the results, too,
-   elements of a row are neighbours. */
+/* attend_back(query, key, value, mask, causal, scale, grad, sums, of_query, of_key, of_value): in the results, which
+   are REAL, elements of a row are neighbours too. */
 static Object *NAME(attend_back)(Object *self, Object *const *args, intptr_t count)
 {
     NAME(Attention) t = NAME(attention)(args);

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from polyad.backend.interface import Signature
-from polyad.dtypes import bfloat16, float16, float32
 from polyad.errors import ShapeError
 from polyad.layout import broadcast_shapes
 
@@ -16,18 +15,14 @@ from .choosing import Call, NotNative
 from .engine import function, matrices
 
 
-def _of(types: Signature, name: str) -> Any:
-    dtype = types[0].dtype
-    return function(matrices, name, float32 if dtype in (float16, bfloat16) else dtype)
-
-
-def _wide(array: Any) -> Any:
-    return array.astype(np.float32) if array.itemsize == 2 else array
+def _wide(dtype: Any) -> Any:
+    """The dtype that is computed in."""
+    return np.dtype(np.float32) if dtype.itemsize == 2 else dtype
 
 
 def _operands(query: Any, key: Any, value: Any, mask: Any, broadcast: bool) -> tuple[Any, ...]:
-    """The operands with as many dimensions, elements of a row side by side; the mask as what is added. The query has
-    the sizes of all batches, and if *broadcast* so have key and value.
+    """The operands with as many dimensions, elements of a row side by side; the mask as what is added, in the dtype
+    that is computed in. The query has the sizes of all batches, and if *broadcast* so have key and value.
     """
     if (
         mask is None
@@ -53,24 +48,25 @@ def _operands(query: Any, key: Any, value: Any, mask: Any, broadcast: bool) -> t
             raise NotNative from None
     found = []
     for array in (query, key, value):
-        rows = _rows(_wide(array))
+        rows = _rows(array)
         fits = rows.shape[:-2] == lead or (not broadcast and array is not query and rows.ndim == len(lead) + 2)
         found.append(rows if fits else np.broadcast_to(rows, lead + rows.shape[-2:]))
     if mask is not None:
+        wide = _wide(query.dtype)
         if mask.dtype == bool:
-            mask = np.where(mask, found[0].dtype.type(0), found[0].dtype.type(-np.inf))
+            mask = np.where(mask, wide.type(0), wide.type(-np.inf))
         try:
-            mask = np.broadcast_to(_wide(mask), (*lead, query.shape[-2], key.shape[-2]))
+            mask = np.broadcast_to(mask.astype(wide, copy=False), (*lead, query.shape[-2], key.shape[-2]))
         except ValueError:
             raise NotNative from None
     return (*found, mask)
 
 
 def _has_rows(array: Any) -> bool:
-    """Whether elements of a row, which are no halves, lie side by side, and rows apart by whole elements."""
+    """Whether elements of a row lie side by side, and rows apart by whole elements."""
     size = array.itemsize
     strides = array.strides
-    return size > 2 and len(strides) > 1 and strides[-1] == size and not strides[-2] % size
+    return len(strides) > 1 and strides[-1] == size and not strides[-2] % size
 
 
 def _rows(array: Any) -> Any:
@@ -83,27 +79,27 @@ def _laid_as(array: Any) -> Any:
 
     So gradients of heads that are parts of a matrix's rows need not be copied to become such parts.
     """
-    new = np.empty_like(array)
-    return new if new.strides[-1] == new.itemsize else np.empty(array.shape, array.dtype)
+    new = np.empty_like(array, _wide(array.dtype))
+    return new if new.strides[-1] == new.itemsize else np.empty(array.shape, new.dtype)
 
 
 def attention(types: Signature) -> Call | None:
     """The kernel of `attention`."""
-    attend = _of(types, "attend")
+    attend = function(matrices, "attend", types[0].dtype)
 
     def call(query: Any, key: Any, value: Any, mask: Any, causal: bool, scale: float) -> Any:
         q, k, v, added = _operands(query, key, value, mask, broadcast=False)
         out = np.empty((*q.shape[:-1], v.shape[-1]), q.dtype)
-        sums = np.empty(q.shape[:-1], q.dtype)
+        sums = np.empty(q.shape[:-1], _wide(q.dtype))
         attend(q, k, v, added, int(causal), float(scale), out, sums)
-        return out.astype(query.dtype, copy=False), sums
+        return out, sums
 
     return None if attend is None else call
 
 
 def attention_backward(types: Signature) -> Call | None:
     """The kernel of `attention_backward`."""
-    attend = _of(types, "attend_back")
+    attend = function(matrices, "attend_back", types[0].dtype)
 
     def call(
         grad: Any, query: Any, key: Any, value: Any, mask: Any, out: Any, sums: Any, causal: bool, scale: float
@@ -112,7 +108,7 @@ def attention_backward(types: Signature) -> Call | None:
         if grad.shape != (*q.shape[:-1], v.shape[-1]) or math.prod(sums.shape) != math.prod(q.shape[:-1]):
             raise NotNative
         results = [_laid_as(operand) for operand in (q, k, v)]
-        attend(q, k, v, added, int(causal), float(scale), _rows(_wide(grad)), np.ascontiguousarray(sums), *results)
+        attend(q, k, v, added, int(causal), float(scale), _rows(grad), np.ascontiguousarray(sums), *results)
         return tuple(result.astype(operand.dtype, copy=False) for result, operand in zip(results, (query, key, value)))
 
     return None if attend is None else call

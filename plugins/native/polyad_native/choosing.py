@@ -56,14 +56,16 @@ def chosen(
     *,
     out: bool = True,
     quick: Quick | None = None,
+    only: tuple[DType, ...] = (),
     launches: bool = False,
 ) -> Kernel:
     """The kernel of *op* that calls ``make(types)`` where an operand has *from_elements* or more.
 
     *make* is called once a signature, when a tensor is large enough; it may return None, and what it returned may
     raise `NotNative` before anything is written. *out*: whether that takes ``out``. ``quick(types, other)`` may give
-    what computes the common calls of all sizes without a frame of Python, and hands others to *other*. *launches*:
-    whether the kernel does no more than to launch generated kernels, so that the engine may repeat its calls.
+    what computes the common calls of all sizes without a frame of Python, and hands others to *other*. *only*: the dtypes
+    that it is for, if not all. *launches*: whether the kernel does no more than to launch generated kernels, so that
+    the engine may repeat its calls.
     """
     limit = least(from_elements)
 
@@ -74,7 +76,7 @@ def chosen(
             return None
         entries = [entry for entry in types if isinstance(entry, TensorType)]
         # Complex numbers are NumPy's: its functions are right where parts of them overflow.
-        if any(entry.dtype.is_complex for entry in entries) or _engine() is None:
+        if any(entry.dtype.is_complex or (only and entry.dtype not in only) for entry in entries) or _engine() is None:
             return None
         tensors = [place for place, entry in enumerate(types) if isinstance(entry, TensorType) and not entry.zero_dim]
         if not tensors:

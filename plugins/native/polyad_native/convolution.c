@@ -1,7 +1,7 @@
 
 /* ------------------------------------------------------------------------------------------ convolutions
 
-   Of images with any number of channels and up to two dimensions, a row of which is turned into panels as it is needed:
+   Of images with any number of channels and up to three dimensions, a row of which is turned into panels as it is needed:
    no patches are ever written out. First an image is laid into a frame of zeros, wide enough for what reaches over its
    edges. A negative padding leaves elements out. */
 
@@ -9,15 +9,18 @@
 enum { NAME(PARTS) = 16 };
 
 typedef struct { /* filled in by Python, in this order */
-    int64_t images, channels, height, width, out_channels, kernel_height, kernel_width, out_height, out_width;
-    int64_t stride_y, stride_x, pad_y, pad_x, dilation_y, dilation_x, groups;
+    int64_t images, channels, thickness, height, width, out_channels, kernel_thickness, kernel_height, kernel_width;
+    int64_t out_thickness, out_height, out_width, stride_z, stride_y, stride_x, pad_z, pad_y, pad_x;
+    int64_t dilation_z, dilation_y, dilation_x, groups;
 } NAME(Geometry);
 
 typedef struct {
     NAME(Geometry) g;
-    const REAL *input, *weight, *bias;
-    REAL *out, *packed, *sums, *frames, *turned;
-    long frame_height, frame_width, depth, each, out_each, positions, bias_step, stretch, weight_row, weight_column;
+    const HELD *input, *weight, *bias;
+    HELD *out; /* or its gradient */
+    REAL *packed, *sums, *frames, *turned;
+    long image_size, frame_size, frame_thickness, frame_height, frame_width; /* sizes of a channel */
+    long depth, each, out_each, positions, bias_step, stretch, weight_row, weight_column;
     long *taps; /* where in the frame of a channel group each row of the patches begins */
     REAL *laid; /* patches of images that are taken together: those from *first* on, *count* of them */
     long first, count;
@@ -25,19 +28,17 @@ typedef struct {
 } NAME(Convolution);
 
 /* The elements of *image* in their frame. */
-__attribute__((noinline)) static void NAME(frame)(const NAME(Convolution) *c, const REAL *image, REAL *frame)
+__attribute__((noinline)) static void NAME(frame)(const NAME(Convolution) *c, const HELD *image, REAL *frame)
 {
     const NAME(Geometry) *g = &c->g;
-    memset(frame, 0, sizeof(REAL) * (size_t)(g->channels * c->frame_height * c->frame_width));
-    for (long channel = 0; channel < g->channels; ++channel)
-        for (long y = 0; y < g->height; ++y) {
-            const long at = y + g->pad_y;
-            if (at < 0 || at >= c->frame_height) continue;
-            REAL *to = frame + (channel * c->frame_height + at) * c->frame_width + g->pad_x;
-            const REAL *from = image + (channel * g->height + y) * g->width;
-            const long begin = g->pad_x < 0 ? -g->pad_x : 0, end = least(g->width, c->frame_width - g->pad_x);
-            if (begin < end) memcpy(to + begin, from + begin, sizeof(REAL) * (size_t)(end - begin));
-        }
+    const long begin = g->pad_x < 0 ? -g->pad_x : 0, end = least(g->width, c->frame_width - g->pad_x);
+    memset(frame, 0, sizeof(REAL) * (size_t)(g->channels * c->frame_size));
+    for (long row = 0; row < g->channels * g->thickness * g->height; ++row, image += g->width) {
+        const long y = row % g->height + g->pad_y, z = row / g->height % g->thickness + g->pad_z;
+        if (y < 0 || y >= c->frame_height || z < 0 || z >= c->frame_thickness || begin >= end) continue;
+        REAL *to = frame + row / g->height / g->thickness * c->frame_size + (z * c->frame_height + y) * c->frame_width;
+        NAME(take)(image + begin, 0, 1, 1, end - begin, to + g->pad_x + begin);
+    }
 }
 
 static void NAME(set_up)(NAME(Convolution) *c, long *taps)
@@ -45,15 +46,28 @@ static void NAME(set_up)(NAME(Convolution) *c, long *taps)
     const NAME(Geometry) *g = &c->g;
     c->each = g->channels / g->groups;
     c->out_each = g->out_channels / g->groups;
-    c->depth = c->each * g->kernel_height * g->kernel_width;
-    c->positions = g->out_height * g->out_width;
+    c->depth = c->each * g->kernel_thickness * g->kernel_height * g->kernel_width;
+    c->positions = g->out_thickness * g->out_height * g->out_width;
+    c->image_size = g->thickness * g->height * g->width;
+    c->frame_thickness = (g->out_thickness - 1) * g->stride_z + (g->kernel_thickness - 1) * g->dilation_z + 1;
     c->frame_height = (g->out_height - 1) * g->stride_y + (g->kernel_height - 1) * g->dilation_y + 1;
     c->frame_width = (g->out_width - 1) * g->stride_x + (g->kernel_width - 1) * g->dilation_x + 1;
+    c->frame_size = c->frame_thickness * c->frame_height * c->frame_width;
     c->taps = taps;
     for (long channel = 0, row = 0; channel < c->each; ++channel)
-        for (long y = 0; y < g->kernel_height; ++y)
-            for (long x = 0; x < g->kernel_width; ++x, ++row)
-                taps[row] = (channel * c->frame_height + y * g->dilation_y) * c->frame_width + x * g->dilation_x;
+        for (long z = 0; z < g->kernel_thickness; ++z)
+            for (long y = 0; y < g->kernel_height; ++y)
+                for (long x = 0; x < g->kernel_width; ++x, ++row)
+                    taps[row] = channel * c->frame_size
+                                + (z * g->dilation_z * c->frame_height + y * g->dilation_y) * c->frame_width
+                                + x * g->dilation_x;
+}
+
+/* Where in its frame row *y* of an image of the result begins; rows of a volume's layers follow each other. */
+static inline long NAME(row_place)(const NAME(Convolution) *c, long y)
+{
+    const NAME(Geometry) *g = &c->g;
+    return (y / g->out_height * g->stride_z * c->frame_height + y % g->out_height * g->stride_y) * c->frame_width;
 }
 
 /* A panel: COLUMNS of *count* positions from *at* on, of each row of the patches from *begin* to *end*. Positions go on
@@ -64,14 +78,16 @@ __attribute__((noinline)) static void NAME(patches)(
     enum { C = NAME(COLUMNS) };
     const NAME(Geometry) *g = &c->g;
     long places[C];
-    const long there = least(C, count - at), size = g->channels * c->frame_height * c->frame_width;
+    const long there = least(C, count - at), size = g->channels * c->frame_size, rows = g->out_thickness * g->out_height;
     long image = at / c->positions, y = at % c->positions / g->out_width, x = at % c->positions % g->out_width;
+    long row = image * size + NAME(row_place)(c, y);
     for (long j = 0; j < C; ++j) {
         if (j >= there) { places[j] = places[there - 1]; continue; }
-        places[j] = image * size + y * g->stride_y * c->frame_width + x * g->stride_x;
+        places[j] = row + x * g->stride_x;
         if (++x < g->out_width) continue;
         x = 0;
-        if (++y == g->out_height) y = 0, ++image;
+        if (++y == rows) y = 0, ++image;
+        row = image * size + NAME(row_place)(c, y);
     }
     if (g->stride_x != 1) {
         for (long k = begin; k < end; ++k, to += C)
@@ -117,36 +133,78 @@ __attribute__((noinline)) static void NAME(patches)(
         for (long j = 0; j < C; ++j) to[j] = frame[c->taps[end - 1] + places[j]];
 }
 
+/* A tile whose second operand is read in the frame, where elements of a row of the image lie side by side. */
+__attribute__((noinline)) static void NAME(tile_in_frame)(
+    const REAL *a, const REAL *frame, const long *taps, long depth, REAL *c, long apart, int rows, int columns, int add)
+{
+    NAME(vector) s[ROWS][2] = {};
+    if (columns <= NAME(LANES))
+        for (long k = 0; k < depth; ++k) {
+            const NAME(vector) only = *(const NAME(vector) *)(frame + taps[k]);
+            _Pragma("GCC unroll 16") for (int i = 0; i < ROWS; ++i) s[i][0] += a[i + k * ROWS] * only;
+        }
+    else
+        for (long k = 0; k < depth; ++k) {
+            const NAME(vector) first = *(const NAME(vector) *)(frame + taps[k]);
+            const NAME(vector) second = *(const NAME(vector) *)(frame + taps[k] + NAME(LANES));
+            _Pragma("GCC unroll 16") for (int i = 0; i < ROWS; ++i) {
+                s[i][0] += a[i + k * ROWS] * first;
+                s[i][1] += a[i + k * ROWS] * second;
+            }
+        }
+    NAME(put)(s, c, apart, rows, columns, add, NULL);
+}
+
+/* Whether it costs less to multiply places beyond a row's end than to lay patches out, which is about as much as ten
+   products. Where channels are many, patches that were laid out come from a nearer cache. */
+static int NAME(in_frame)(const NAME(Convolution) *c)
+{
+    enum { LAYING = 10, MANY = 4 * ROWS };
+    const long width = c->g.out_width, wide = up(width, NAME(LANES)) * NAME(LANES), work = up(c->out_each, ROWS) * ROWS;
+    return c->g.stride_x == 1 && work <= MANY && wide * work <= width * (work + LAYING);
+}
+
 static void NAME(convolve_images)(void *context, long part, long parts)
 {
     NAME(Convolution) *c = context;
     const NAME(Geometry) *g = &c->g;
-    const long size = c->frame_height * c->frame_width, panels = up(c->out_each, ROWS);
+    const long size = c->frame_size, panels = up(c->out_each, ROWS), apart = HALVES ? NAME(COLUMNS) : c->positions;
+    const long own_sums = HALVES ? panels * ROWS * apart : 0;
+    const int in_frame = NAME(in_frame)(c);
     REAL *frame = scratch(0, sizeof(REAL) * (size_t)(g->channels * size + VECTOR));
-    REAL *panel = scratch(1, sizeof(REAL) * (size_t)(c->stretch * NAME(COLUMNS)));
+    REAL *panel = scratch(1, sizeof(REAL) * (size_t)(c->stretch * NAME(COLUMNS) + own_sums));
     if (!frame || !panel) { c->failed = 1; return; }
     for (long image = g->images * part / parts; image < g->images * (part + 1) / parts; ++image) {
-        NAME(frame)(c, c->input + image * g->channels * g->height * g->width, frame);
+        NAME(frame)(c, c->input + image * g->channels * c->image_size, frame);
         for (long group = 0; group < g->groups; ++group) {
             const long first = (image * g->out_channels + group * c->out_each) * c->positions;
             const REAL *own = frame + group * c->each * size, *weight = c->packed + group * panels * ROWS * c->depth;
-            for (long at = 0; at < c->positions; at += NAME(COLUMNS)) {
-                const int columns = (int)least(NAME(COLUMNS), c->positions - at);
+            for (long at = 0, columns; at < c->positions; at += columns) {
+                const long x = at % g->out_width;
+                columns = least(NAME(COLUMNS), in_frame ? g->out_width - x : c->positions - at);
+                REAL *sums = HALVES ? panel + c->stretch * NAME(COLUMNS) : (REAL *)c->out + first + at;
                 for (long begin = 0; begin < c->depth; begin += c->stretch) {
                     const long depth = least(c->stretch, c->depth - begin);
-                    NAME(patches)(c, own, at, c->positions, begin, begin + depth, panel);
+                    if (!in_frame) NAME(patches)(c, own, at, c->positions, begin, begin + depth, panel);
                     for (long i = 0; i < panels; ++i) {
                         const int rows = (int)least(ROWS, c->out_each - i * ROWS);
-                        REAL *out = c->out + first + i * ROWS * c->positions + at;
+                        REAL *out = sums + i * ROWS * apart;
                         if (c->bias && !begin)
                             for (int r = 0; r < rows; ++r)
                                 for (int n = 0; n < columns; ++n)
-                                    out[r * c->positions + n] =
-                                        c->bias[(group * c->out_each + i * ROWS + r) * c->bias_step];
-                        NAME(tile_by_columns)(weight + (i * c->depth + begin) * ROWS, ROWS, panel, depth, out, c->positions,
-                                              rows, columns, begin > 0 || c->bias != NULL, NULL);
+                                    out[r * apart + n] =
+                                        NAME(wide)(c->bias[(group * c->out_each + i * ROWS + r) * c->bias_step]);
+                        const REAL *a = weight + (i * c->depth + begin) * ROWS;
+                        const int add = begin > 0 || c->bias != NULL;
+                        if (in_frame)
+                            NAME(tile_in_frame)(a, own + NAME(row_place)(c, at / g->out_width) + x, c->taps + begin, depth,
+                                                out, apart, rows, (int)columns, add);
+                        else
+                            NAME(tile_by_columns)(a, ROWS, panel, depth, out, apart, rows, (int)columns, add, NULL);
                     }
                 }
+                for (long n = 0; HALVES && n < c->out_each; ++n)
+                    NAME(round_to)(sums + n * apart, columns, c->out + first + n * c->positions + at);
             }
         }
     }
@@ -161,9 +219,9 @@ static void NAME(frame_images)(void *context, long part, long parts)
 {
     const NAME(Convolution) *c = context;
     const NAME(Geometry) *g = &c->g;
-    const long size = g->channels * c->frame_height * c->frame_width;
+    const long size = g->channels * c->frame_size;
     for (long n = c->count * part / parts; n < c->count * (part + 1) / parts; ++n)
-        NAME(frame)(c, c->input + (c->first + n) * g->channels * g->height * g->width, c->frames + n * size);
+        NAME(frame)(c, c->input + (c->first + n) * g->channels * c->image_size, c->frames + n * size);
 }
 
 static void NAME(lay_patches)(void *context, long part, long parts)
@@ -171,7 +229,7 @@ static void NAME(lay_patches)(void *context, long part, long parts)
     const NAME(Convolution) *c = context;
     enum { C = NAME(COLUMNS) };
     const long total = c->count * c->positions, across = up(total, C), units = c->g.groups * across;
-    const long group_size = c->each * c->frame_height * c->frame_width;
+    const long group_size = c->each * c->frame_size;
     for (long unit = units * part / parts; unit < units * (part + 1) / parts; ++unit)
         NAME(patches)(c, c->frames + unit / across * group_size, unit % across * C, total, 0, c->depth,
                       c->laid + unit * c->depth * C);
@@ -200,10 +258,10 @@ static void NAME(multiply_patches)(void *context, long part, long parts)
             many = least(columns - k, c->positions - place);
             for (long n = 0; n < c->out_each; ++n) {
                 const long channel = unit / across * c->out_each + n;
-                REAL *out = c->out + ((c->first + image) * g->out_channels + channel) * c->positions + place;
+                HELD *out = c->out + ((c->first + image) * g->out_channels + channel) * c->positions + place;
                 const REAL *sum = sums + (unit - from) * panels * TILE + n * C + k;
-                const REAL more = c->bias ? c->bias[channel * c->bias_step] : 0;
-                for (long j = 0; j < many; ++j) out[j] = sum[j] + more;
+                const REAL more = c->bias ? NAME(wide)(c->bias[channel * c->bias_step]) : 0;
+                for (long j = 0; j < many; ++j) out[j] = NAME(narrow)(sum[j] + more);
             }
         }
     }
@@ -213,7 +271,7 @@ static void NAME(multiply_patches)(void *context, long part, long parts)
 static long NAME(together)(const NAME(Convolution) *c)
 {
     enum { C = NAME(COLUMNS), ELEMENTS = 1 << 22 };
-    const long each = c->g.groups * c->positions * c->depth + c->g.channels * c->frame_height * c->frame_width;
+    const long each = c->g.groups * c->positions * c->depth + c->g.channels * c->frame_size;
     const long count = least(c->g.images, ELEMENTS / each);
     return count > 1 && 8 * up(count * c->positions, C) < 7 * count * up(c->positions, C) ? count : 0;
 }
@@ -222,7 +280,7 @@ static void NAME(convolve_together)(NAME(Convolution) *c, long together)
 {
     const NAME(Geometry) *g = &c->g;
     enum { C = NAME(COLUMNS) };
-    const long size = g->channels * c->frame_height * c->frame_width, across = up(together * c->positions, C);
+    const long size = g->channels * c->frame_size, across = up(together * c->positions, C);
     c->frames = scratch(0, sizeof(REAL) * (size_t)(together * size + VECTOR));
     c->laid = scratch(1, sizeof(REAL) * (size_t)(g->groups * across * C * c->depth));
     if (!c->frames || !c->laid) { c->failed = 1; return; }
@@ -242,13 +300,13 @@ static void NAME(pack_weight)(void *context, long part, long parts)
     for (long unit = units * part / parts; unit < units * (part + 1) / parts; ++unit) {
         REAL *to = c->packed + unit * ROWS * c->depth;
         const long first = unit % panels * ROWS, rows = least(ROWS, c->out_each - first);
-        const REAL *from = c->weight + (unit / panels * c->out_each + first) * c->weight_row;
+        const HELD *from = c->weight + (unit / panels * c->out_each + first) * c->weight_row;
         for (long k = 0; k < c->depth; ) {
-            const int four = rows == ROWS && ROWS % 4 == 0 && c->weight_column == 1 && k + 4 <= c->depth;
+            const int four = !HALVES && rows == ROWS && ROWS % 4 == 0 && c->weight_column == 1 && k + 4 <= c->depth;
             if (four) for (long r = 0; r < ROWS; r += 4)
-                NAME(turn)(from + r * c->weight_row + k, c->weight_row, to + k * ROWS + r, ROWS);
+                NAME(turn)((const REAL *)from + r * c->weight_row + k, c->weight_row, to + k * ROWS + r, ROWS);
             else for (long r = 0; r < ROWS; ++r)
-                to[k * ROWS + r] = r < rows ? from[r * c->weight_row + k * c->weight_column] : 0;
+                to[k * ROWS + r] = r < rows ? NAME(wide)(from[r * c->weight_row + k * c->weight_column]) : 0;
             k += four ? 4 : 1;
         }
     }
@@ -259,23 +317,26 @@ static void NAME(convolve_alone)(void *context, long part, long parts)
 {
     NAME(Convolution) *c = context;
     const NAME(Geometry) *g = &c->g;
-    const long size = c->frame_height * c->frame_width;
-    REAL *frame = scratch(0, sizeof(REAL) * (size_t)(g->channels * size + VECTOR));
+    const long size = c->frame_size;
+    REAL *frame = scratch(0, sizeof(REAL) * (size_t)(g->channels * size + VECTOR + (HALVES ? g->out_width : 0)));
     if (!frame) { c->failed = 1; return; }
     for (long image = g->images * part / parts; image < g->images * (part + 1) / parts; ++image) {
-        NAME(frame)(c, c->input + image * g->channels * g->height * g->width, frame);
+        NAME(frame)(c, c->input + image * g->channels * c->image_size, frame);
         for (long channel = 0; channel < g->out_channels; ++channel) {
-            const REAL *own = frame + channel / c->out_each * size, *weight = c->weight + channel * c->weight_row;
-            const REAL start = c->bias ? c->bias[channel * c->bias_step] : 0;
-            REAL *out = c->out + (image * g->out_channels + channel) * c->positions;
-            for (long y = 0; y < g->out_height; ++y, out += g->out_width) {
-                const REAL *row = own + y * g->stride_y * c->frame_width;
+            const REAL *own = frame + channel / c->out_each * size;
+            const HELD *weight = c->weight + channel * c->weight_row;
+            const REAL start = c->bias ? NAME(wide)(c->bias[channel * c->bias_step]) : 0;
+            HELD *rounded = c->out + (image * g->out_channels + channel) * c->positions;
+            for (long y = 0; y < g->out_thickness * g->out_height; ++y, rounded += g->out_width) {
+                const REAL *row = own + NAME(row_place)(c, y);
+                REAL *out = HALVES ? frame + g->channels * size + VECTOR : (REAL *)rounded;
                 for (long x = 0; x < g->out_width; ++x) out[x] = start;
                 for (long k = 0; k < c->depth; ++k) {
-                    const REAL by = weight[k * c->weight_column], *from = row + c->taps[k];
+                    const REAL by = NAME(wide)(weight[k * c->weight_column]), *from = row + c->taps[k];
                     if (g->stride_x == 1) for (long x = 0; x < g->out_width; ++x) out[x] += by * from[x];
                     else for (long x = 0; x < g->out_width; ++x) out[x] += by * from[x * g->stride_x];
                 }
+                if (HALVES) NAME(round_to)(out, g->out_width, rounded);
             }
         }
     }
@@ -289,14 +350,14 @@ enum { NAME(LARGE) = 1 << 15, NAME(ROOM) = 1 << 26 };
 static Object *NAME(convolve)(Object *self, Object *const *args, intptr_t count)
 {
     const Array *weight = (Array *)args[2], *bias = (Array *)args[3];
-    NAME(Convolution) c = {.input = (const REAL *)((Array *)args[1])->data, .out = (REAL *)((Array *)args[0])->data};
+    NAME(Convolution) c = {.input = (const HELD *)((Array *)args[1])->data, .out = (HELD *)((Array *)args[0])->data};
     if (PyBytes_Size(args[4]) != sizeof c.g) return NULL;
     memcpy(&c.g, PyBytes_AsString(args[4]), sizeof c.g);
     if ((Object *)bias != &_Py_NoneStruct) {
-        c.bias = (const REAL *)bias->data;
-        c.bias_step = bias->strides[0] / (long)sizeof(REAL);
+        c.bias = (const HELD *)bias->data;
+        c.bias_step = bias->strides[0] / (long)sizeof(HELD);
     }
-    const long rows = c.g.channels / c.g.groups * c.g.kernel_height * c.g.kernel_width;
+    const long rows = c.g.channels / c.g.groups * c.g.kernel_thickness * c.g.kernel_height * c.g.kernel_width;
     const long panels = up(c.g.out_channels / c.g.groups, ROWS);
     void *thread = PyEval_SaveThread();
     long *taps = scratch(2, sizeof(long) * (size_t)rows);
@@ -307,9 +368,9 @@ static Object *NAME(convolve)(Object *self, Object *const *args, intptr_t count)
     }
     if (!taps || !c.packed) c.failed = 1;
     else {
-        c.weight = (const REAL *)weight->data;
-        c.weight_row = weight->strides[0] / (long)sizeof(REAL);
-        c.weight_column = weight->strides[1] / (long)sizeof(REAL);
+        c.weight = (const HELD *)weight->data;
+        c.weight_row = weight->strides[0] / (long)sizeof(HELD);
+        c.weight_column = weight->strides[1] / (long)sizeof(HELD);
         const long parts = least(c.g.images, NAME(PARTS));
         if (c.each == 1 && c.out_each <= 2) polyad_parallel(NAME(convolve_alone), &c, parts);
         else {
@@ -334,8 +395,9 @@ __attribute__((noinline)) static void NAME(correlate)(
     const REAL *at[ROWS];
     NAME(vector) s[ROWS][2] = {};
     for (int i = 0; i < ROWS; ++i) at[i] = frame + taps[i];
-    const long step = g->stride_x;
-    for (long y = 0; y < g->out_height; ++y) {
+    const long step = g->stride_x, down = g->stride_y * c->frame_width;
+    const long next = (g->stride_z * c->frame_height - g->out_height * g->stride_y) * c->frame_width; /* layer */
+    for (long y = 0; y < g->out_thickness * g->out_height; ++y) {
         for (long x = 0; x < g->out_width; ++x, grad += NAME(COLUMNS)) {
             const NAME(vector) first = *(const NAME(vector) *)grad;
             const NAME(vector) second = *(const NAME(vector) *)(grad + NAME(LANES));
@@ -345,7 +407,8 @@ __attribute__((noinline)) static void NAME(correlate)(
                 s[i][1] += value * second;
             }
         }
-        for (int i = 0; i < ROWS; ++i) at[i] += g->stride_y * c->frame_width;
+        const long more = (y + 1) % g->out_height ? down : down + next;
+        for (int i = 0; i < ROWS; ++i) at[i] += more;
     }
     NAME(put)(s, sums, NAME(COLUMNS), ROWS, NAME(COLUMNS), add, NULL);
 }
@@ -356,14 +419,14 @@ static void NAME(correlate_images)(void *context, long part, long parts)
     NAME(Convolution) *c = context;
     const NAME(Geometry) *g = &c->g;
     enum { C = NAME(COLUMNS) };
-    const long size = c->frame_height * c->frame_width, panels = up(c->out_each, C), rows = up(c->depth, ROWS) * ROWS;
+    const long size = c->frame_size, panels = up(c->out_each, C), rows = up(c->depth, ROWS) * ROWS;
     REAL *frame = scratch(0, sizeof(REAL) * (size_t)(g->channels * size + VECTOR));
     REAL *turned = scratch(1, sizeof(REAL) * (size_t)(c->positions * C));
     REAL *sums = c->sums + part * g->groups * panels * rows * C;
     if (!frame || !turned) { c->failed = 1; return; }
     const long from = g->images * part / parts, to = g->images * (part + 1) / parts;
     for (long image = from; image < to; ++image) {
-        NAME(frame)(c, c->input + image * g->channels * g->height * g->width, frame);
+        NAME(frame)(c, c->input + image * g->channels * c->image_size, frame);
         for (long group = 0; group < g->groups; ++group)
             for (long panel = 0; panel < panels; ++panel) {
                 const long first = (image * g->out_channels + group * c->out_each + panel * C) * c->positions;
@@ -381,9 +444,9 @@ static void NAME(lay_out)(void *context, long part, long parts)
     NAME(Convolution) *c = context;
     const NAME(Geometry) *g = &c->g;
     enum { C = NAME(COLUMNS) };
-    const long size = g->channels * c->frame_height * c->frame_width, panels = up(c->out_each, C);
+    const long size = g->channels * c->frame_size, panels = up(c->out_each, C);
     for (long image = g->images * part / parts; image < g->images * (part + 1) / parts; ++image) {
-        NAME(frame)(c, c->input + image * g->channels * g->height * g->width, c->frames + image * size);
+        NAME(frame)(c, c->input + image * g->channels * c->image_size, c->frames + image * size);
         if (c->each == 1 && c->out_each <= 2) continue;
         for (long unit = 0; unit < g->groups * panels; ++unit) {
             const long channel = unit / panels * c->out_each + unit % panels * C;
@@ -400,7 +463,7 @@ static void NAME(correlate_rows)(void *context, long part, long parts)
     NAME(Convolution) *c = context;
     const NAME(Geometry) *g = &c->g;
     enum { C = NAME(COLUMNS) };
-    const long size = c->frame_height * c->frame_width, panels = up(c->out_each, C), blocks = up(c->depth, ROWS);
+    const long size = c->frame_size, panels = up(c->out_each, C), blocks = up(c->depth, ROWS);
     const long units = g->groups * panels * blocks;
     REAL sums[ROWS * C];
     for (long unit = units * part / parts; unit < units * (part + 1) / parts; ++unit) {
@@ -420,22 +483,22 @@ static void NAME(correlate_alone)(void *context, long part, long parts)
 {
     NAME(Convolution) *c = context;
     const NAME(Geometry) *g = &c->g;
-    const long size = c->frame_height * c->frame_width;
+    const long size = c->frame_size;
     for (long channel = g->out_channels * part / parts; channel < g->out_channels * (part + 1) / parts; ++channel)
         for (long k = 0; k < c->depth; ++k) {
             REAL total = 0;
             for (long image = 0; image < g->images; ++image) {
                 const REAL *own = c->frames + (image * g->channels + channel / c->out_each) * size + c->taps[k];
-                const REAL *grad = c->out + (image * g->out_channels + channel) * c->positions;
+                const HELD *grad = c->out + (image * g->out_channels + channel) * c->positions;
                 REAL sum = 0;
-                for (long y = 0; y < g->out_height; ++y, grad += g->out_width) {
-                    const REAL *from = own + y * g->stride_y * c->frame_width;
+                for (long y = 0; y < g->out_thickness * g->out_height; ++y, grad += g->out_width) {
+                    const REAL *from = own + NAME(row_place)(c, y);
                     REAL row = 0;
                     if (g->stride_x == 1) {
                         _Pragma("omp simd reduction(+ : row)")
-                        for (long x = 0; x < g->out_width; ++x) row += from[x] * grad[x];
+                        for (long x = 0; x < g->out_width; ++x) row += from[x] * NAME(wide)(grad[x]);
                     } else
-                        for (long x = 0; x < g->out_width; ++x) row += from[x * g->stride_x] * grad[x];
+                        for (long x = 0; x < g->out_width; ++x) row += from[x * g->stride_x] * NAME(wide)(grad[x]);
                     sum += row;
                 }
                 total += sum;
@@ -444,15 +507,16 @@ static void NAME(correlate_alone)(void *context, long part, long parts)
         }
 }
 
-/* convolve_weight(out, grad, input, geometry): *out* is (out channels, channels of a group * kernel), row-major. */
+/* convolve_weight(out, grad, input, geometry): *out* is (out channels, channels of a group * kernel) REAL, row-major. */
 static Object *NAME(convolve_weight)(Object *self, Object *const *args, intptr_t count)
 {
     enum { C = NAME(COLUMNS) };
-    NAME(Convolution) c = {.input = (const REAL *)((Array *)args[2])->data, .out = (REAL *)((Array *)args[1])->data};
+    NAME(Convolution) c = {.input = (const HELD *)((Array *)args[2])->data, .out = (HELD *)((Array *)args[1])->data};
     if (PyBytes_Size(args[3]) != sizeof c.g) return NULL;
     memcpy(&c.g, PyBytes_AsString(args[3]), sizeof c.g);
     REAL *out = (REAL *)((Array *)args[0])->data;
-    const long depth = c.g.channels / c.g.groups * c.g.kernel_height * c.g.kernel_width, rows = up(depth, ROWS) * ROWS;
+    const long depth = c.g.channels / c.g.groups * c.g.kernel_thickness * c.g.kernel_height * c.g.kernel_width;
+    const long rows = up(depth, ROWS) * ROWS;
     const long panels = up(c.g.out_channels / c.g.groups, C), parts = least(c.g.images, NAME(PARTS) / 2);
     const long whole = c.g.groups * panels * rows * C;
     void *thread = PyEval_SaveThread();
@@ -462,7 +526,7 @@ static Object *NAME(convolve_weight)(Object *self, Object *const *args, intptr_t
         NAME(set_up)(&c, taps);
         for (long row = depth; row < rows; ++row) taps[row] = taps[0];
         c.packed = out;
-        const long frames = c.g.images * c.g.channels * c.frame_height * c.frame_width;
+        const long frames = c.g.images * c.g.channels * c.frame_size;
         const long turned = c.g.images * c.g.groups * panels * c.positions * C;
         const int alone = c.each == 1 && c.out_each <= 2;
         if (alone || (whole > NAME(LARGE) && frames + turned < NAME(ROOM))) {

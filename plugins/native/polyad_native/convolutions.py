@@ -1,4 +1,4 @@
-"""Convolutions of images and sequences, and their gradients.
+"""Convolutions of sequences, images and volumes, and their gradients.
 
 The gradient to the input is a convolution of the result's gradient with the kernel turned around; for a stride, one for
 each phase of it: the places of the input that a kernel's elements reach are a grid of their own for each.
@@ -19,16 +19,16 @@ from .choosing import Call, NotNative
 from .engine import function, matrices
 
 Sizes = tuple[int, ...]
-_PACK = struct.Struct("16q").pack
+_PACK = struct.Struct("22q").pack
 
 
-def _two(sizes: Sizes, lacking: int) -> tuple[int, ...]:
-    return sizes if len(sizes) == 2 else (lacking, *sizes)
+def _three(sizes: Sizes, lacking: int) -> tuple[int, ...]:
+    return (lacking,) * (3 - len(sizes)) + tuple(sizes)
 
 
 def _checked(*arrays: Any) -> list[Any]:
-    """The arrays row-major. The engine takes images and sequences that have elements."""
-    if arrays[0].ndim not in (3, 4) or not all(array.size for array in arrays):
+    """The arrays row-major. The engine takes up to three dimensions that have elements."""
+    if arrays[0].ndim not in (3, 4, 5) or not all(array.size for array in arrays):
         raise NotNative
     return [array if array.flags.c_contiguous else array.copy() for array in arrays]
 
@@ -38,8 +38,8 @@ def _geometry(
     groups: int,
 ) -> bytes:  # fmt: skip
     return _PACK(
-        *input[:2], *_two(input[2:], 1), out_channels, *_two(kernel, 1), *_two(out, 1), *_two(stride, 1),
-        *_two(padding, 0), *_two(dilation, 1), groups,
+        *input[:2], *_three(input[2:], 1), out_channels, *_three(kernel, 1), *_three(out, 1), *_three(stride, 1),
+        *_three(padding, 0), *_three(dilation, 1), groups,
     )  # fmt: skip
 
 
@@ -129,9 +129,9 @@ def convolution_weight_grad(types: Signature) -> Call | None:
             for *axis, length in zip(x.shape[2:], kernel, stride, padding, dilation, g.shape[2:])
         ):
             raise NotNative
-        out = np.empty((g.shape[1], x.shape[1] // groups, *kernel), x.dtype)
+        out = np.empty((g.shape[1], x.shape[1] // groups, *kernel), np.float32 if x.itemsize == 2 else x.dtype)
         geometry = _geometry(x.shape, g.shape[1], kernel, g.shape[2:], stride, padding, dilation, groups)
         convolve(out, g, x, geometry)
-        return out
+        return out.astype(x.dtype, copy=False)
 
     return None if convolve is None else call

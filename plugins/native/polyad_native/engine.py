@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from polyad.backend.c_compiler import on_disk
-from polyad.dtypes import DType, float32, float64
+from polyad.dtypes import DType, bfloat16, float16, float32, float64
 from polyad.errors import CompilerFailure
 from polyad_numpy import allocator, workers
 
@@ -25,9 +25,9 @@ from .compiler import compiled, libraries, vector_math
 
 _PARTS = {
     "engine": (),
-    "matrices": ("arithmetic", "quick", "convolution", "attention"),
+    "matrices": ("held", "arithmetic", "quick", "convolution", "attention"),
     "elements": ("pooling", "rows"),
-    "recurring": ("arithmetic", "recurrent"),
+    "recurring": ("held", "arithmetic", "recurrent"),
     "steps": ("stepping",),
 }
 """Each library's file, and the files that are written out in it for the dtype that it is compiled for."""
@@ -35,8 +35,10 @@ AS_WRITTEN = ("-ffp-contract=off",)
 """Flags to round each step, as NumPy does: else the bits could depend on an element's place, or on a layout."""
 _held = ExitStack()
 _REALS = {"float": "int", "double": "long long"}
-"""What libraries are compiled for, and a whole number of the same size."""
-_NAMES = {float32: "float", float64: "double"}
+"""What libraries compute in, and a whole number of the same size."""
+_HALVES = {"bfloat16": 1, "float16": 2}
+"""What products' library takes beside these, computing in float, with the numbers that its source has for them."""
+_NAMES = {float32: "float", float64: "double", bfloat16: "bfloat16", float16: "float16"}
 
 
 @cache
@@ -61,7 +63,7 @@ def engine() -> Any:
 
 @cache
 def matrices(real: str) -> Any:
-    """The extension of products, convolutions and attention for a C type, compiled when one of them is needed first."""
+    """The extension of products, convolutions and attention for a type, compiled when one of them is needed first."""
     return _bound("matrices", real)
 
 
@@ -93,22 +95,29 @@ def _bound(library: str, real: str, flags: tuple[str, ...] = ()) -> Any:
 def function(library: Callable[[str], Any], name: str, dtype: DType) -> Any:
     """The function *name* of a library for a dtype; None for a dtype that it is not compiled for."""
     real = _NAMES.get(dtype)
-    return None if real is None else getattr(library(real), name)
+    if real is None or (real in _HALVES and library is not matrices):
+        return None
+    return getattr(library(real), name)
 
 
 def source(library: str, real: str = "") -> str:
-    """The source of a library, for a C type if it has arithmetic. What turns blocks over is there for both."""
+    """The source of a library, for a type if it has arithmetic. What turns blocks over is there for both C types."""
     whole = text(library)
     if real:
-        parts = [f"{_defining(each)}{text('turning')}#undef REAL\n#undef WORD\n#undef NAME\n" for each in _REALS]
+        names = ("REAL", "WORD", "NAME", "ENTRY", "HELD")
+        undefined = "".join(f"#undef {name}\n" for name in names)
+        parts = [f"{_defining(each)}{text('turning')}{undefined}" for each in _REALS]
         whole = whole.replace("<arithmetic>\n", "".join([*parts, _defining(real), *map(text, _PARTS[library])]))
     for part in ("python", "memory", "repeating", "bound", "machine", "functions"):
         whole = whole.replace(f"<{part}>\n", text(part))
     return whole
 
 
-def _defining(real: str) -> str:
-    return f"#define REAL {real}\n#define WORD {_REALS[real]}\n#define NAME(name) name##_{real}\n"
+def _defining(held: str) -> str:
+    real = "float" if held in _HALVES else held
+    lines = [f"REAL {real}", f"WORD {_REALS[real]}", f"NAME(name) name##_{real}", f"ENTRY(name) name##_{held}"]
+    lines += [f"HALF {_HALVES[held]}", "HELD unsigned short"] if held in _HALVES else [f"HELD {real}"]
+    return "".join(f"#define {line}\n" for line in lines)
 
 
 def text(name: str) -> str:

@@ -1,5 +1,5 @@
-/* Products, convolutions and attention, in a library of their own for each dtype, compiled when one of them is needed
-   first. They run in the engine's threads. */
+/* Products, convolutions and attention, in a library of their own for each dtype, half types too, compiled when one of
+   them is needed first. They run in the engine's threads. */
 
 <python>
 <bound>
@@ -20,7 +20,7 @@ static Method methods[] = {
 
 static Module definition = {.head = {1, NULL}, .name = "polyad_native_matrices", .size = -1, .methods = methods};
 
-__attribute__((visibility("default"))) Object *NAME(PyInit_polyad_native_matrices)(void)
+__attribute__((visibility("default"))) Object *ENTRY(PyInit_polyad_native_matrices)(void)
 {
     return PyModule_Create2(&definition, ABI);
 }

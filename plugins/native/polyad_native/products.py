@@ -63,6 +63,22 @@ def bmm(types: Signature) -> Call | None:
     return _of_rank(3, types)
 
 
+def vector_product(types: Signature) -> Call | None:
+    """The kernel of `mv` and of `vector_product`."""
+    run = _of(types)
+
+    def call(a: Any, b: Any) -> Any:
+        if b.ndim == 1 and a.ndim:  # each row of *a* is read once, where it lies
+            out = _multiplied(run, b[None], a.reshape(-1, a.shape[-1]).T) if a.size else None
+        else:
+            out = _multiplied(run, a[None], b) if a.ndim == 1 else None
+        if out is None:
+            raise NotNative
+        return out.reshape(a.shape[:-1] if b.ndim == 1 else (*b.shape[:-2], b.shape[-1]))
+
+    return None if run is None else call
+
+
 def linear_weight_grad(types: Signature) -> Call | None:
     """The kernel of `linear_weight_grad`."""
     run = _of(types)

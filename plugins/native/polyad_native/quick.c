@@ -7,7 +7,7 @@ static int NAME(fits)(const Object *value, int rank)
     const Array *array = (const Array *)value;
     if (!is_array(value) || array->rank < rank) return 0;
     for (int d = 0; d < array->rank; ++d)
-        if (!array->shape[d] || array->strides[d] % (intptr_t)sizeof(REAL)) return 0;
+        if (!array->shape[d] || array->strides[d] % (intptr_t)sizeof(HELD)) return 0;
     return 1;
 }
 
@@ -42,7 +42,7 @@ static Object *NAME(multiplied)(Object *self, Object *const *args, intptr_t coun
     const int turn_a = of_rows || (!linear && args[2] == &_Py_TrueStruct);
     const int turn_b = !of_rows && (linear || args[3] == &_Py_TrueStruct);
     const Array *bias = linear && args[2] != &_Py_NoneStruct ? (Array *)args[2] : NULL;
-    enum { SIZE = sizeof(REAL) };
+    enum { SIZE = sizeof(HELD) };
     const int last = a->rank - 1, last_of_b = b->rank - 1;
     const intptr_t rows = NAME(rows_of)(a), rows_of_b = NAME(rows_of)(b);
     if (!rows || (turn_a && !of_rows && last > 1)) goto other;
@@ -58,15 +58,15 @@ static Object *NAME(multiplied)(Object *self, Object *const *args, intptr_t coun
     Object *out = NAME(new)(self, rank, sizes);
     if (!out) return NULL;
     NAME(Product) p = {
-        .a = (const REAL *)a->data, .b = (const REAL *)b->data, .c = (REAL *)((Array *)out)->data,
+        .a = (const HELD *)a->data, .b = (const HELD *)b->data, .out = (HELD *)((Array *)out)->data,
         .a_row = a->strides[last - !turn_a] / SIZE, .a_column = a->strides[last - turn_a] / SIZE,
         .b_row = b->strides[last_of_b - !turn_b] / SIZE, .b_column = b->strides[last_of_b - turn_b] / SIZE,
-        .bias = bias ? (const REAL *)bias->data : NULL, .rows = turn_a ? a->shape[last] : rows, .columns = columns,
+        .bias = bias ? NAME(wide_bias)((const HELD *)bias->data, columns) : NULL, .rows = turn_a ? a->shape[last] : rows, .columns = columns,
         .apart = columns,
     };
     const int small = (double)p.rows * (double)columns * (double)inner < 1e5; /* then other threads can wait */
     void *thread = small ? NULL : PyEval_SaveThread();
-    const int done = NAME(run_product)(&p, inner);
+    const int done = (!bias || p.bias) && NAME(run_product)(&p, inner);
     if (thread) PyEval_RestoreThread(thread);
     if (done) return out;
     Py_DecRef(out);
@@ -84,16 +84,16 @@ static Object *NAME(rectified)(Object *self, Object *const *args, intptr_t count
     if (names || count > 2 || !NAME(fits)(args[0], 1) || !NAME(fits)(args[count - 1], 1) || first->rank != second->rank)
         goto other;
     for (int d = first->rank - 1; d >= 0; size *= first->shape[d--])
-        if (first->shape[d] != second->shape[d] || first->strides[d] != size * (intptr_t)sizeof(REAL)
+        if (first->shape[d] != second->shape[d] || first->strides[d] != size * (intptr_t)sizeof(HELD)
             || second->strides[d] != first->strides[d])
             goto other;
     if (size > 1 << 11) goto other;
     Object *out = NAME(new)(self, first->rank, first->shape);
     if (!out) return NULL;
-    REAL *restrict to = (REAL *)((Array *)out)->data;
-    const REAL *x = (const REAL *)first->data, *y = (const REAL *)second->data;
-    if (count == 1) for (intptr_t n = 0; n < size; ++n) to[n] = x[n] <= 0 ? 0 : x[n]; /* nan stays */
-    else for (intptr_t n = 0; n < size; ++n) to[n] = y[n] == 0 ? 0 : x[n];
+    HELD *restrict to = (HELD *)((Array *)out)->data;
+    const HELD *x = (const HELD *)first->data, *y = (const HELD *)second->data;
+    if (count == 1) for (intptr_t n = 0; n < size; ++n) to[n] = NAME(wide)(x[n]) <= 0 ? 0 : x[n]; /* nan stays */
+    else for (intptr_t n = 0; n < size; ++n) to[n] = NAME(wide)(y[n]) == 0 ? 0 : x[n];
     return out;
 other:
     return PyObject_Vectorcall(PyTuple_GetItem(self, 2), args, (size_t)count, names);

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from polyad.backend.interface import KernelSupply
+from polyad.dtypes import bfloat16, float16
 
 from .choosing import chosen, quick
 
@@ -46,6 +47,9 @@ def supplies() -> Iterator[KernelSupply]:
     ):
         yield KernelSupply("cpu", op, chosen(op, make, least, out=False), PRIORITY)
     yield KernelSupply("cpu", "cat", moving.cat(), PRIORITY)
+    for op in ("mv", "vector_product"):  # of other dtypes BLAS's
+        halves = chosen(op, products.vector_product, 1 << 10, out=False, only=(bfloat16, float16))
+        yield KernelSupply("cpu", op, halves, PRIORITY)
     for op in STEPS:
         yield KernelSupply("cpu", op, step(op), PRIORITY)
     for op, product in (

@@ -1,5 +1,6 @@
 """What happens when the compiler or the cache of the native kernels fails: the answer stays right, and it is told."""
 
+import itertools
 import os
 import pathlib
 import shlex
@@ -243,8 +244,14 @@ def test_the_plugin_can_be_turned_off(tmp_path) -> None:
     assert not kept(tmp_path)
 
 
-@pytest.mark.parametrize("real", ["float", "double"])
-@pytest.mark.parametrize("library", ["matrices", "elements", "recurring", "steps"])
+@pytest.mark.parametrize(
+    ("library", "real"),
+    [
+        *itertools.product(["matrices", "elements", "recurring", "steps"], ["float", "double"]),
+        ("matrices", "bfloat16"),
+        ("matrices", "float16"),
+    ],
+)
 def test_each_library_compiles(library: str, real: str) -> None:
     """Else users get a warning and NumPy's kernels, and no other test fails."""
     assert getattr(engine, library)(real).bind

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -37,6 +38,7 @@ def layer(of):
     return lambda x: network(x)[0]
 
 
+HALVES = polyad.bfloat16, polyad.float16
 WORK = {
     "product": (lambda a, b: a @ b, (190, 700), (700, 333)),
     "products": (lambda a, b: a @ b, (9, 65, 70), (9, 70, 33)),
@@ -72,6 +74,24 @@ WORK = {
     "convolution of a row": (lambda x, w, b: functional.conv1d(x, w, b, dilation=2), (6, 30, 300), (50, 30, 3), (50,)),
     "batch norm": (lambda x, w: functional.batch_norm(x, None, None, w, training=True), (12, 30, 20, 20), (30,)),
     "root mean square norm": (lambda x, w: functional.rms_norm(x, (400,), w), (500, 400), (400,)),
+    "products of half types": (
+        lambda a, b, c: polyad.cat([functional.linear(a.to(of), b.to(of), c.to(of)).float() for of in HALVES]),
+        (190, 1300), (333, 1300), (333,),
+    ),
+    "few rows of half types": (
+        lambda a, b: polyad.cat([(a.to(of) @ b.to(of)).float() for of in HALVES]), (3, 700), (700, 1100),
+    ),
+    "convolution of half types": (
+        lambda x, w: polyad.cat([functional.conv2d(x.to(of), w.to(of), padding=1).float() for of in HALVES]),
+        (9, 16, 20, 20), (40, 16, 3, 3),
+    ),
+    "attention of half types": (
+        lambda x: polyad.cat(
+            [functional.scaled_dot_product_attention(*[x.to(of)] * 3, is_causal=True).float() for of in HALVES]
+        ),
+        (2, 3, 130, 24),
+    ),
+    "convolution of volumes": (lambda x, w: functional.conv3d(x, w, padding=1), (3, 8, 6, 13, 12), (20, 8, 3, 3, 3)),
     "random numbers": (lambda x: x * polyad.randn(200, 300) + polyad.rand(200, 300), (200, 300)),
 }  # fmt: skip
 
@@ -168,6 +188,42 @@ def test_convolutions_stay_in_their_memory_with_the_vectors_of_any_processor(thr
             out = np.empty(wanted.shape, dtype)
             library.convolve(out, x, w.reshape(6, -1), None, geometry)
             np.testing.assert_allclose(out, wanted, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_convolutions_of_volumes_are_those_of_layers(dtype) -> None:
+    """Against NumPy's: forward, turned, and the gradient to the weight, in volumes of many shapes."""
+    convolutions = importlib.import_module("polyad_native.convolutions")
+    numpys = importlib.import_module("polyad_numpy.kernels.nn.convolution")
+    types = (SimpleNamespace(dtype=polyad.float32 if dtype is np.float32 else polyad.float64),)
+    forward, turned, of_weight = (
+        getattr(convolutions, name)(types)
+        for name in ("convolution", "convolution_transposed", "convolution_weight_grad")
+    )
+    random = np.random.default_rng(5)
+    pick = lambda low, high: tuple(int(n) for n in random.integers(low, high, 3))  # noqa: E731
+    compare = {np.float32: {"rtol": 1e-4, "atol": 1e-3}, np.float64: {"rtol": 1e-10, "atol": 1e-10}}[dtype]
+    for turn in range(60):
+        groups = int(random.choice([1, 1, 2, 5]))
+        each, out_each = (int(n) for n in random.integers(1, 12, 2))
+        kernel, stride, dilation, padding = pick(1, 4), pick(1, 3), pick(1, 3), pick(0, 3)
+        if turn % 2:
+            stride = (1, 1, 1)
+        size = tuple(int(n) + d * (k - 1) for n, d, k in zip(pick(1, 14), dilation, kernel))
+        images = int(random.integers(1, 12))
+        x = random.standard_normal((images, groups * each, *size)).astype(dtype)
+        weight = random.standard_normal((groups * out_each, each, *kernel)).astype(dtype)
+        bias = random.standard_normal(groups * out_each).astype(dtype)
+        settings = stride, padding, dilation, groups
+        out = forward(x, weight, bias, *settings)
+        np.testing.assert_allclose(out, numpys.convolution(x, weight, bias, *settings), **compare)
+        grad = random.standard_normal(out.shape).astype(dtype)
+        found = of_weight(grad, x, kernel, *settings)
+        np.testing.assert_allclose(found, numpys.convolution_weight_grad(grad, x, kernel, *settings), **compare)
+        if math.prod(stride) > 1 and math.prod(dilation) > 1:
+            continue
+        found = turned(grad, weight, None, size, *settings)
+        np.testing.assert_allclose(found, numpys.convolution_transposed(grad, weight, None, size, *settings), **compare)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
