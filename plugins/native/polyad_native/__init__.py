@@ -7,11 +7,15 @@ not cover. Without a C compiler nothing of this package runs, and NumPy computes
     choosing.py   an op's kernel: small tensors to NumPy, others to C
     compiler.py   the machine's C compiler, and what it compiled before
     engine.c      the pool of threads, and launches
+    memory.c      in the engine: memory for NumPy's arrays that begins with a line of the cache
+    repeating.c   in the engine: known calls, without a frame of Python; repeating.py keeps them
     engine.py     loading it, and libraries of kernels, each compiled for a dtype when it is needed
     runtime.py    the runtime protocol over both: core's generated kernels
-    matrices.c    a library: products.py, convolutions.py and attention.py call it
+    matrices.c    a library: products.py calls it
+    convolving.c  a library: convolutions.py calls it
+    attending.c   a library: attention.py calls it
     elements.c    a library: moving.py, pooling.py and rows.py call it
     recurring.c   a library: recurrent.py calls it
     steps.c       a library: steps.py calls it
-    functions.c   functions of float, for both libraries and generated kernels
+    functions.c   functions of float, for libraries and generated kernels
 """

@@ -12,7 +12,7 @@ from polyad.errors import ShapeError
 from polyad.layout import broadcast_shapes
 
 from .choosing import Call, NotNative
-from .engine import function, matrices
+from .engine import attending, function
 
 
 def _wide(dtype: Any) -> Any:
@@ -85,7 +85,7 @@ def _laid_as(array: Any) -> Any:
 
 def attention(types: Signature) -> Call | None:
     """The kernel of `attention`."""
-    attend = function(matrices, "attend", types[0].dtype)
+    attend = function(attending, "attend", types[0].dtype)
 
     def call(query: Any, key: Any, value: Any, mask: Any, causal: bool, scale: float) -> Any:
         q, k, v, added = _operands(query, key, value, mask, broadcast=False)
@@ -99,7 +99,7 @@ def attention(types: Signature) -> Call | None:
 
 def attention_backward(types: Signature) -> Call | None:
     """The kernel of `attention_backward`."""
-    attend = function(matrices, "attend_back", types[0].dtype)
+    attend = function(attending, "attend_back", types[0].dtype)
 
     def call(
         grad: Any, query: Any, key: Any, value: Any, mask: Any, out: Any, sums: Any, causal: bool, scale: float

@@ -63,9 +63,9 @@ def chosen(
 
     *make* is called once a signature, when a tensor is large enough; it may return None, and what it returned may
     raise `NotNative` before anything is written. *out*: whether that takes ``out``. ``quick(types, other)`` may give
-    what computes the common calls of all sizes without a frame of Python, and hands others to *other*. *only*: the dtypes
-    that it is for, if not all. *launches*: whether the kernel does no more than to launch generated kernels, so that
-    the engine may repeat its calls.
+    what computes the common calls of all sizes without a frame of Python, and hands others to *other*. *only*: the
+    dtypes that it is for, if not all. *launches*: whether the kernel does no more than to launch generated kernels, so
+    that the engine may repeat its calls.
     """
     limit = least(from_elements)
 

@@ -16,7 +16,7 @@ from polyad.backend.interface import Signature
 from polyad.ops.declaring.windows import window_count
 
 from .choosing import Call, NotNative
-from .engine import function, matrices
+from .engine import convolving, function
 
 Sizes = tuple[int, ...]
 _PACK = struct.Struct("22q").pack
@@ -45,7 +45,7 @@ def _geometry(
 
 def convolution(types: Signature) -> Call | None:
     """The kernel of `convolution`."""
-    convolve = function(matrices, "convolve", types[0].dtype)
+    convolve = function(convolving, "convolve", types[0].dtype)
 
     def call(x: Any, weight: Any, bias: Any, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> Any:
         (x,) = _checked(x)
@@ -73,7 +73,7 @@ def _convolved(
 
 def convolution_transposed(types: Signature) -> Call | None:
     """The kernel of `convolution_transposed`."""
-    convolve = function(matrices, "convolve", types[0].dtype)
+    convolve = function(convolving, "convolve", types[0].dtype)
 
     def call(
         g: Any, weight: Any, bias: Any, size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
@@ -118,7 +118,7 @@ def convolution_transposed(types: Signature) -> Call | None:
 
 def convolution_weight_grad(types: Signature) -> Call | None:
     """The kernel of `convolution_weight_grad`."""
-    convolve = function(matrices, "convolve_weight", types[0].dtype)
+    convolve = function(convolving, "convolve_weight", types[0].dtype)
 
     def call(g: Any, x: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> Any:
         g, x = _checked(g, x)

@@ -25,7 +25,9 @@ from .compiler import compiled, libraries, vector_math
 
 _PARTS = {
     "engine": (),
-    "matrices": ("held", "arithmetic", "quick", "convolution", "attention"),
+    "matrices": ("held", "arithmetic", "quick"),
+    "convolving": ("held", "arithmetic", "convolution"),
+    "attending": ("held", "arithmetic", "attention"),
     "elements": ("pooling", "rows"),
     "recurring": ("held", "arithmetic", "recurrent"),
     "steps": ("stepping",),
@@ -37,7 +39,7 @@ _held = ExitStack()
 _REALS = {"float": "int", "double": "long long"}
 """What libraries compute in, and a whole number of the same size."""
 _HALVES = {"bfloat16": 1, "float16": 2}
-"""What products' library takes beside these, computing in float, with the numbers that its source has for them."""
+"""What products, convolutions and attention take beside these, computing in float, and their numbers in sources."""
 _NAMES = {float32: "float", float64: "double", bfloat16: "bfloat16", float16: "float16"}
 
 
@@ -63,8 +65,20 @@ def engine() -> Any:
 
 @cache
 def matrices(real: str) -> Any:
-    """The extension of products, convolutions and attention for a type, compiled when one of them is needed first."""
+    """The extension of products for a type, compiled when one is needed first."""
     return _bound("matrices", real)
+
+
+@cache
+def convolving(real: str) -> Any:
+    """The extension of convolutions for a type."""
+    return _bound("convolving", real)
+
+
+@cache
+def attending(real: str) -> Any:
+    """The extension of attention for a type."""
+    return _bound("attending", real)
 
 
 @cache
@@ -95,7 +109,7 @@ def _bound(library: str, real: str, flags: tuple[str, ...] = ()) -> Any:
 def function(library: Callable[[str], Any], name: str, dtype: DType) -> Any:
     """The function *name* of a library for a dtype; None for a dtype that it is not compiled for."""
     real = _NAMES.get(dtype)
-    if real is None or (real in _HALVES and library is not matrices):
+    if real is None or (real in _HALVES and library not in (matrices, convolving, attending)):
         return None
     return getattr(library(real), name)
 

@@ -1,5 +1,5 @@
-/* Products, convolutions and attention, in a library of their own for each dtype, half types too, compiled when one of
-   them is needed first. They run in the engine's threads. */
+/* Products, in a library of their own for each dtype, half types too, compiled when the first is needed. They run in the
+   engine's threads. */
 
 <python>
 <bound>
@@ -11,10 +11,6 @@ static Method methods[] = {
     {"product", NAME(product), FASTCALL, "product(out, a, b, bias)"},
     {"quick_product", NAME(quick_product), FASTCALL, "quick_product(empty, dtype, other)"},
     {"quick_rectified", NAME(quick_rectified), FASTCALL, "quick_rectified(empty, dtype, other)"},
-    {"attend", NAME(attend), FASTCALL, "attend(out, sums, query, key, value, mask, causal, scale)"},
-    {"attend_back", NAME(attend_back), FASTCALL, ""},
-    {"convolve", NAME(convolve), FASTCALL, "convolve(out, input, weight, bias, geometry)"},
-    {"convolve_weight", NAME(convolve_weight), FASTCALL, "convolve_weight(out, grad, input, geometry)"},
     {NULL, NULL, 0, NULL},
 };
 

@@ -244,12 +244,14 @@ def test_the_plugin_can_be_turned_off(tmp_path) -> None:
     assert not kept(tmp_path)
 
 
+PRODUCTS = ["matrices", "convolving", "attending"]
+
+
 @pytest.mark.parametrize(
     ("library", "real"),
     [
-        *itertools.product(["matrices", "elements", "recurring", "steps"], ["float", "double"]),
-        ("matrices", "bfloat16"),
-        ("matrices", "float16"),
+        *itertools.product(PRODUCTS, ["float", "double", "bfloat16", "float16"]),
+        *itertools.product(["elements", "recurring", "steps"], ["float", "double"]),
     ],
 )
 def test_each_library_compiles(library: str, real: str) -> None:

@@ -175,7 +175,7 @@ def test_products_are_right_with_the_vectors_of_any_processor(real) -> None:
 def test_convolutions_stay_in_their_memory_with_the_vectors_of_any_processor(threads, real) -> None:
     convolutions = importlib.import_module("polyad_native.convolutions")
     engine = importlib.import_module("polyad_native.engine")
-    library = engine._bound("matrices", real, ("-march=x86-64",))
+    library = engine._bound("convolving", real, ("-march=x86-64",))
     dtype = {"float": np.float32, "double": np.float64}[real]
     random = np.random.default_rng(4)
     threads(5)

@@ -27,8 +27,14 @@ def flags(request):
 
 @pytest.fixture(params=HALVES)
 def library(request, flags):
-    """The library of a half type, with its dtype."""
+    """The products' library of a half type, with its dtype."""
     return engine._bound("matrices", request.param, flags), HALVES[request.param]
+
+
+@pytest.fixture(params=HALVES)
+def convolving(request, flags):
+    """The convolutions' library of a half type, with its dtype."""
+    return engine._bound("convolving", request.param, flags), HALVES[request.param]
 
 
 def product(library, a, b, bias=None):
@@ -107,10 +113,10 @@ def test_products_are_right_for_any_layout(library, rows, inner, columns) -> Non
                 assert (np.abs(found - wanted) <= bound).all()
 
 
-def test_convolutions_and_their_gradients(library) -> None:
+def test_convolutions_and_their_gradients(convolving) -> None:
     """Images that are taken together, one by one, with groups, and with channels that are alone."""
-    single = engine.matrices("float")
-    module, dtype = library
+    single = engine.convolving("float")
+    module, dtype = convolving
     random = np.random.default_rng(4)
     for images, channels, out_channels, groups, size, kernel in [
         (40, 5, 6, 1, (9,), (4,)),
