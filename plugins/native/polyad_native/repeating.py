@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .engine import engine
-from .runtime import laid_out, runtime
+from .runtime import Watch, laid_out, runtime
 
 _KEPT = 16
 """How many calls are kept for each kernel of a signature."""
@@ -39,19 +39,20 @@ class Known:
     def call(self, kernel: Callable[..., Any], args: tuple[Any, ...], **given: Any) -> Any:
         """The result of ``kernel(*args)``, or with ``out`` *given*, which is kept if it can be."""
         ours = runtime()
-        if not self._left or ours.made is not None:
+        turn = ours.turn
+        if not self._left or not turn.acquire(blocking=False):
             return kernel(*args, **given)
-        self._left -= 1
-        made: list[Any] = []
-        launches: list[Any] = []
-        ours.made = made
-        engine().watch(launches)
         try:
+            self._left -= 1
+            watch = ours.watch = Watch()
+            launches: list[Any] = []
+            engine().watch(launches)
             result = kernel(*args, **given)
         finally:
             engine().watch(None)
-            alone, ours.made = ours.made is made, None
-        found = _kept((*args, *given.values()), bool(given), made, launches, result) if alone else None
+            ours.watch = None
+            turn.release()
+        found = _kept((*args, *given.values()), bool(given), watch.made, launches, result) if watch.alone else None
         if found is not None:
             if len(self.calls) == _KEPT:
                 del self.calls[0]
@@ -92,6 +93,6 @@ def _kept(args: tuple[Any, ...], out: bool, made: Sequence[Any], launches: Seque
 
 def _made(array: Any) -> tuple[Callable[[Any, Any], Any], Any, Any]:
     """A function and two arguments that give an array like this one."""
-    if array.flags.c_contiguous:
+    if array.base is None:  # not laid out by `laid_out`, which gives strides to dimensions of one element too
         return np.empty, array.shape, array.dtype
     return laid_out, (array.shape, array.strides), array.dtype
