@@ -40,7 +40,12 @@ class Known:
         """The result of ``kernel(*args)``, or with ``out`` *given*, which is kept if it can be."""
         ours = runtime()
         turn = ours.turn
-        if not self._left or not turn.acquire(blocking=False):
+        if not self._left:
+            return kernel(*args, **given)
+        everything = (*args, *given.values())
+        key = engine().key(everything, bool(given))
+        # Without a key it cannot be kept; what is kept already comes here where its results overlap what it reads.
+        if not key or any(known[0] == key for known in self.calls) or not turn.acquire(blocking=False):
             return kernel(*args, **given)
         try:
             self._left -= 1
@@ -52,7 +57,7 @@ class Known:
             engine().watch(None)
             ours.watch = None
             turn.release()
-        found = _kept((*args, *given.values()), bool(given), watch.made, launches, result) if watch.alone else None
+        found = _kept(key, everything, bool(given), watch.made, launches, result) if watch.alone else None
         if found is not None:
             if len(self.calls) == _KEPT:
                 del self.calls[0]
@@ -60,19 +65,19 @@ class Known:
         return result
 
 
-def _kept(args: tuple[Any, ...], out: bool, made: Sequence[Any], launches: Sequence[Any], result: Any) -> Any:
+def _kept(
+    key: bytes, args: tuple[Any, ...], out: bool, made: Sequence[Any], launches: Sequence[Any], result: Any
+) -> Any:
     """What the engine repeats: see repeating.c; None where a launch takes more than operands and new arrays."""
     places = {id(arg): place for place, arg in enumerate(args) if isinstance(arg, np.ndarray)}
     if out and not isinstance(args[-1], np.ndarray):
         return None
-    key = engine().key(args, out)
     written = {id(array) for _, arrays, _ in launches for array in arrays}
     new = [array for array in made if id(array) in written]
     places |= {id(array): len(args) + place for place, array in enumerate(new)}
     results = result if isinstance(result, tuple) else (result,)
     if (
-        not key
-        or len(args) + len(new) > _MOST
+        len(args) + len(new) > _MOST
         or not written <= places.keys()
         or not all(places.get(id(array), 0) >= len(args) - out for array in results)
     ):

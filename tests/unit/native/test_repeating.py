@@ -171,6 +171,21 @@ def test_memory_that_cannot_be_had_is_an_error() -> None:
         engine().chooser(print, print, 0, 1, print, [kept])(array)
 
 
+def test_calls_that_cannot_be_repeated_are_not_kept_again() -> None:
+    line = np.zeros(40, np.float32)
+    known = repeating.Known()
+    repeated = engine().chooser(print, lambda *args, out: known.call(copied, args, out=out), 0, 1, print, known.calls)
+
+    def copied(array, out):
+        return out
+
+    for written in (line[20:30], *[line[5:15]] * 2 * repeating._WATCHED):
+        repeated(line[:10], out=written)
+    assert len(known.calls) == 1
+    repeated(line[:20], out=line[20:])
+    assert len(known.calls) == 2
+
+
 def in_another_thread(call):
     """Runs *call* while another thread's call is watched; what the watch saw."""
     begun, go_on = threading.Event(), threading.Event()
