@@ -264,13 +264,10 @@ static Object *choose(Object *self, Object *const *args, intptr_t count, Object 
     for (intptr_t n = 0; n < count; ++n) {
         if (!(places >> n & 1)) continue;
         if (!is_array(args[n])) break; /* what stands for a tensor that is lost: it says so itself */
-        const Array *array = (const Array *)args[n];
-        intptr_t size = 1;
-        for (int d = 0; d < array->rank; ++d) size *= array->shape[d];
-        if (size < least) continue;
+        if (elements_of((const Array *)args[n]) < least) continue;
         if (!names || PyTuple_Size(names) == 1) { /* out */
             const int out = names != NULL;
-            Object *result = repeated(PyTuple_GetItem(self, 5), args, count + out, out, size < HELD_SIZE);
+            Object *result = repeated(PyTuple_GetItem(self, 5), args, count + out, out);
             if (result || PyErr_Occurred()) return result;
         }
         return PyObject_Vectorcall(PyTuple_GetItem(self, 1), args, (size_t)count, names);

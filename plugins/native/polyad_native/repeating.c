@@ -103,7 +103,23 @@ static int apart(Object *const *args, intptr_t count, const unsigned char *sizes
     return 1;
 }
 
-static Object *repeat(Object *known, Object *const *args, intptr_t count, int hold)
+static intptr_t elements_of(const Array *array)
+{
+    intptr_t size = 1;
+    for (int d = 0; d < array->rank; ++d) size *= array->shape[d];
+    return size;
+}
+
+/* Whether none of the arrays is so large that other threads should run meanwhile: a result may be larger than all that
+   it is computed of. */
+static int small(Object *const *slots, intptr_t count)
+{
+    for (intptr_t at = 0; at < count; ++at)
+        if (is_array(slots[at]) && elements_of((Array *)slots[at]) >= HELD_SIZE) return 0;
+    return 1;
+}
+
+static Object *repeat(Object *known, Object *const *args, intptr_t count)
 {
     Object *slots[SLOTS], *result = NULL;
     memcpy(slots, args, (size_t)count * sizeof *slots);
@@ -115,6 +131,7 @@ static Object *repeat(Object *known, Object *const *args, intptr_t count, int ho
         ++held;
     }
     Object *launches = PyTuple_GetItem(known, LAUNCHES);
+    const int hold = small(slots, held);
     for (intptr_t at = 0, all = PyTuple_Size(launches); at < all; ++at) {
         Object *each = PyTuple_GetItem(launches, at), *of = PyTuple_GetItem(each, 1), *packed = PyTuple_GetItem(each, 2);
         const unsigned char *places = (const unsigned char *)PyBytes_AsString(of);
@@ -144,7 +161,7 @@ done:
 }
 
 /* The result of a call that is in the list *all*; NULL without an error if it is not. */
-static Object *repeated(Object *all, Object *const *args, intptr_t count, int out, int hold)
+static Object *repeated(Object *all, Object *const *args, intptr_t count, int out)
 {
     const intptr_t size = PyList_Size(all);
     intptr_t words[WORDS];
@@ -154,7 +171,7 @@ static Object *repeated(Object *all, Object *const *args, intptr_t count, int ou
         if (PyBytes_Size(by) != bytes || memcmp(PyBytes_AsString(by), words, (size_t)bytes)) continue;
         if (out && !apart(args, count, (const unsigned char *)PyBytes_AsString(PyTuple_GetItem(known, SIZES)))) return NULL;
         Py_IncRef(known); /* another thread may take it out of the list meanwhile */
-        Object *result = repeat(known, args, count, hold);
+        Object *result = repeat(known, args, count);
         Py_DecRef(known);
         return result;
     }

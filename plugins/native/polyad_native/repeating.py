@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .engine import engine
-from .runtime import laid_out, runtime
+from .runtime import Watch, laid_out, runtime
 
 _KEPT = 16
 """How many calls are kept for each kernel of a signature."""
@@ -39,19 +39,25 @@ class Known:
     def call(self, kernel: Callable[..., Any], args: tuple[Any, ...], **given: Any) -> Any:
         """The result of ``kernel(*args)``, or with ``out`` *given*, which is kept if it can be."""
         ours = runtime()
-        if not self._left or ours.made is not None:
+        turn = ours.turn
+        if not self._left:
             return kernel(*args, **given)
-        self._left -= 1
-        made: list[Any] = []
-        launches: list[Any] = []
-        ours.made = made
-        engine().watch(launches)
+        everything = (*args, *given.values())
+        key = engine().key(everything, bool(given))
+        # Without a key it cannot be kept; what is kept already comes here where its results overlap what it reads.
+        if not key or any(known[0] == key for known in self.calls) or not turn.acquire(blocking=False):
+            return kernel(*args, **given)
         try:
+            self._left -= 1
+            watch = ours.watch = Watch()
+            launches: list[Any] = []
+            engine().watch(launches)
             result = kernel(*args, **given)
         finally:
             engine().watch(None)
-            alone, ours.made = ours.made is made, None
-        found = _kept((*args, *given.values()), bool(given), made, launches, result) if alone else None
+            ours.watch = None
+            turn.release()
+        found = _kept(key, everything, bool(given), watch.made, launches, result) if watch.alone else None
         if found is not None:
             if len(self.calls) == _KEPT:
                 del self.calls[0]
@@ -59,19 +65,19 @@ class Known:
         return result
 
 
-def _kept(args: tuple[Any, ...], out: bool, made: Sequence[Any], launches: Sequence[Any], result: Any) -> Any:
+def _kept(
+    key: bytes, args: tuple[Any, ...], out: bool, made: Sequence[Any], launches: Sequence[Any], result: Any
+) -> Any:
     """What the engine repeats: see repeating.c; None where a launch takes more than operands and new arrays."""
     places = {id(arg): place for place, arg in enumerate(args) if isinstance(arg, np.ndarray)}
     if out and not isinstance(args[-1], np.ndarray):
         return None
-    key = engine().key(args, out)
     written = {id(array) for _, arrays, _ in launches for array in arrays}
     new = [array for array in made if id(array) in written]
     places |= {id(array): len(args) + place for place, array in enumerate(new)}
     results = result if isinstance(result, tuple) else (result,)
     if (
-        not key
-        or len(args) + len(new) > _MOST
+        len(args) + len(new) > _MOST
         or not written <= places.keys()
         or not all(places.get(id(array), 0) >= len(args) - out for array in results)
     ):
@@ -92,6 +98,6 @@ def _kept(args: tuple[Any, ...], out: bool, made: Sequence[Any], launches: Seque
 
 def _made(array: Any) -> tuple[Callable[[Any, Any], Any], Any, Any]:
     """A function and two arguments that give an array like this one."""
-    if array.flags.c_contiguous:
+    if array.base is None:  # not laid out by `laid_out`, which gives strides to dimensions of one element too
         return np.empty, array.shape, array.dtype
     return laid_out, (array.shape, array.strides), array.dtype

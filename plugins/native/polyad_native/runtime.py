@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
+from threading import Lock, get_ident
 from typing import Any
 
 import numpy as np
@@ -41,6 +43,20 @@ def laid_out(layout: tuple[Shape, Strides], dtype: np.dtype[Any]) -> Any:
     return np.ndarray(shape, dtype, np.empty(math.prod(shape), dtype), 0, strides)
 
 
+class Watch:
+    """What a thread asks of the runtime during a call.
+
+    Attributes:
+        made: what `NativeRuntime.empty` gave.
+        alone: whether it asked for nothing else but launches.
+    """
+
+    def __init__(self) -> None:
+        self.thread = get_ident()
+        self.made: list[Any] = []
+        self.alone = True
+
+
 class NativeRuntime(Runtime):
     """Runs generated C on NumPy's arrays."""
 
@@ -48,19 +64,31 @@ class NativeRuntime(Runtime):
     description = DeviceDescription(CPU, compute_units=_UNITS)
 
     def __init__(self, backend: Backend, device: Device) -> None:
-        self.made: list[Any] | None = None
-        """What `empty` gave since a call is watched; None if none is, or if it did more than allocate and launch."""
+        self.watch: Watch | None = None
+        """Of the thread that has the turn."""
+        self.turn = Lock()
+        """Held while a call is watched: of several calls at once, or of calls within a call, only the first is."""
         super().__init__(backend, device)
 
     @property
     def backend(self) -> Backend:
         """Device "cpu". What it is asked to do is not seen by those who watch a call."""
-        self.made = None
+        watch = self.watch
+        if watch is not None and watch.thread == get_ident():
+            watch.alone = False
         return self._backend
 
     @backend.setter
     def backend(self, backend: Backend) -> None:
         self._backend = backend
+
+    def forget_watch(self) -> None:
+        """To be called in a process that was forked, in which the thread that watched does not run."""
+        if self.watch is not None:
+            self.watch.alone = False
+        self.watch = None
+        self.turn = Lock()
+        engine().watch(None)
 
     def compile(self, source: KernelSource, what: str) -> int:
         return entry(compiled(source.text, what, (*vector_math(), *AS_WRITTEN, *_UNROLLED)), source.entry)
@@ -74,8 +102,9 @@ class NativeRuntime(Runtime):
         strides = tuple([step * dtype.itemsize for step in steps])
         if array.strides != strides and array.size:
             array = laid_out((shape, strides), array.dtype)
-        if self.made is not None:
-            self.made.append(array)
+        watch = self.watch
+        if watch is not None and watch.thread == get_ident():
+            watch.made.append(array)
         return array
 
     def layout(self, array: Any) -> Layout:
@@ -99,4 +128,7 @@ class NativeRuntime(Runtime):
 @cache
 def runtime() -> NativeRuntime:
     """The runtime of device "cpu"."""
-    return NativeRuntime(get("cpu"), Device("cpu"))
+    made = NativeRuntime(get("cpu"), Device("cpu"))
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=made.forget_watch)
+    return made

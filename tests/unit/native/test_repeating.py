@@ -1,5 +1,6 @@
 """What the engine repeats gives what the first call gave, and calls that differ in anything are not taken for it."""
 
+import os
 import threading
 
 import numpy as np
@@ -8,7 +9,8 @@ import pytest
 import polyad
 from polyad.nn import functional
 from polyad_native import compiler, repeating
-from polyad_native.engine import engine
+from polyad_native.engine import engine, entry
+from polyad_native.runtime import runtime
 
 pytestmark = pytest.mark.skipif(not compiler.usable(), reason="no native kernels here")
 
@@ -61,6 +63,19 @@ def test_repeated_calls_compute_anew(call, frames) -> None:
         assert (call(other, another) == found).all()
     expected = call(seeded(34, 47).copy_(polyad.cat([other, other[:1]]))[:33], another)
     polyad.testing.assert_close(found, expected, rtol=0, atol=0)
+
+
+def test_repeated_results_are_laid_out_as_the_first() -> None:
+    x = seeded(5, 1)
+    for call in (
+        lambda: x.t() + 1.5,
+        lambda: seeded(1, 5) * 2.5,
+        lambda: seeded(8, 8)[:1].t().sigmoid(),
+        lambda: seeded(4, 1, 1, 3).permute(0, 3, 1, 2).exp(),
+        lambda: seeded(2, 3, 4).permute(1, 2, 0).abs(),
+    ):
+        layouts = {call().stride() for _ in range(4)}
+        assert len(layouts) == 1, layouts
 
 
 def test_one_array_twice_is_another_call() -> None:
@@ -154,3 +169,99 @@ def test_memory_that_cannot_be_had_is_an_error() -> None:
     kept = (engine().key((array,), False), ((refuse, (3,), array.dtype),), (), b"\x01", True, b"\x04")
     with pytest.raises(MemoryError, match="none left"):
         engine().chooser(print, print, 0, 1, print, [kept])(array)
+
+
+def test_calls_that_cannot_be_repeated_are_not_kept_again() -> None:
+    line = np.zeros(40, np.float32)
+    known = repeating.Known()
+    repeated = engine().chooser(print, lambda *args, out: known.call(copied, args, out=out), 0, 1, print, known.calls)
+
+    def copied(array, out):
+        return out
+
+    for written in (line[20:30], *[line[5:15]] * 2 * repeating._WATCHED):
+        repeated(line[:10], out=written)
+    assert len(known.calls) == 1
+    repeated(line[:20], out=line[20:])
+    assert len(known.calls) == 2
+
+
+def in_another_thread(call):
+    """Runs *call* while another thread's call is watched; what the watch saw."""
+    begun, go_on = threading.Event(), threading.Event()
+
+    def kernel(array):
+        begun.set()
+        go_on.wait(30)
+        return array
+
+    thread = threading.Thread(target=repeating.Known().call, args=(kernel, (np.zeros(3, np.float32),)))
+    thread.start()
+    begun.wait(30)
+    try:
+        call()
+        return runtime().watch
+    finally:
+        go_on.set()
+        thread.join()
+
+
+def new_layouts() -> None:
+    for width in range(30, 60):
+        seeded(32, width).exp()
+
+
+def test_watching_holds_nothing_of_other_threads() -> None:
+    assert not in_another_thread(new_layouts).made
+    assert runtime().watch is None
+
+
+def test_two_threads_are_not_watched_at_once() -> None:
+    given, written = np.zeros(3, np.float32), np.zeros(3, np.float32)
+    known = repeating.Known()
+
+    def kernel(array, out):
+        return out
+
+    in_another_thread(lambda: known.call(kernel, (given,), out=written))
+    assert not known.calls
+    known.call(kernel, (given,), out=written)
+    assert known.calls
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes do not fork here")
+def test_children_watch_anew() -> None:
+    def child() -> None:
+        pid = os.fork()
+        if not pid:
+            known = repeating.Known()
+            known.call(lambda array, out: out, (np.zeros(3, np.float32),), out=np.zeros(3, np.float32))
+            os._exit(0 if known.calls and runtime().watch is None else 1)
+        assert os.waitpid(pid, 0)[1] == 0
+
+    in_another_thread(child)
+
+
+HOLDS = """
+int PyGILState_Check(void);
+void holds(float *const *arrays, const void *numbers, const void *geometry, long long part, long long parts)
+{
+    *arrays[0] = (float)PyGILState_Check();
+}
+"""
+
+
+def test_other_threads_run_while_a_result_is_large() -> None:
+    launch = engine().launcher(entry(compiler.compiled(HOLDS, "a test"), "holds"), 1, b"")
+    operand = np.zeros((3000, 1), np.float32)
+
+    def kernel(array, columns):
+        made = runtime().empty(polyad.float32, (3000, columns), (columns, 1))
+        launch((made, array), ())
+        return made
+
+    known = repeating.Known()
+    repeated = engine().chooser(print, print, 0, 1, print, known.calls)
+    for columns, held in ((2, 1), (3, 0)):
+        assert known.call(kernel, (operand, columns))[0, 0] == 0
+        assert repeated(operand, columns)[0, 0] == held
