@@ -12,6 +12,7 @@ import pytest
 
 import polyad
 from polyad import nn
+from polyad.errors import ArgumentTypeError, ShapeError
 from polyad.nn.utils import parametrizations, parametrize, prune
 
 
@@ -376,3 +377,28 @@ def test_clip_grad_norm_takes_infinity_by_its_name():
     weight.grad = polyad.tensor([3.0, 4.0])
     assert nn.utils.clip_grad_norm_(weight, 1.0, "inf").item() == 4.0
     assert weight.grad.tolist() == pytest.approx([0.75, 1.0])
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda one: nn.utils.fuse_conv_bn_weights(0, None, one, one, 1e-5, None, None),
+        lambda one: nn.utils.fuse_conv_bn_weights(polyad.ones(1, 1, 1), 3, one, one, 1e-5, None, None),
+        lambda one: nn.utils.fuse_conv_bn_weights(polyad.ones(1, 1, 1), None, one, 1.0, 1e-5, None, None),
+        lambda one: nn.utils.fuse_linear_bn_weights(polyad.ones(1, 1), None, one, one, 1e-5, None, one),
+        lambda one: nn.utils.parameters_to_vector(3),
+        lambda one: nn.utils.vector_to_parameters(one, -1),
+        lambda one: nn.utils.vector_to_parameters(one, [1]),
+        lambda one: nn.TransformerEncoder(nn.TransformerEncoderLayer(2, 1), 1, norm=one),
+        lambda one: nn.TransformerDecoder(nn.TransformerDecoderLayer(2, 1), 1, norm=one),
+    ],
+)
+def test_what_is_of_the_wrong_type_is_told(call) -> None:
+    with pytest.raises(ArgumentTypeError, match=r"\n +fix"):
+        call(polyad.ones(1))
+
+
+def test_a_weight_that_is_no_convolutions_is_told() -> None:
+    one = polyad.ones(1)
+    with pytest.raises(ShapeError, match="has 0 dimensions"):
+        nn.utils.fuse_conv_bn_weights(polyad.tensor(1.0), None, one, one, 1e-5, None, None)

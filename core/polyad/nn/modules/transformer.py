@@ -25,7 +25,7 @@ from .activation import MultiheadAttention
 from .container import ModuleList
 from .dropout import Dropout
 from .linear import Linear
-from .module import Module
+from .module import Module, require_module
 from .normalization import LayerNorm
 
 __all__ = [
@@ -286,6 +286,11 @@ class TransformerDecoderLayer(_Layer):
         return self.dropout3(self.linear2(inner))  # type: ignore[no-any-return]
 
 
+def _check_norm(op: str, norm: Any) -> None:
+    if norm is not None and not callable(norm):
+        require_module(op, norm)
+
+
 def _not_nested(layer: Module) -> str:
     """Why PyTorch would not use nested tensors with *layer*; empty if it would."""
     if not isinstance(layer, TransformerEncoderLayer):
@@ -337,6 +342,7 @@ class TransformerEncoder(Module):
         super().__init__()
         self.layers = _copies(encoder_layer, num_layers)
         self.num_layers = num_layers
+        _check_norm(type(self).__name__, norm)
         self.norm = norm
         self.enable_nested_tensor = enable_nested_tensor
         self.mask_check = mask_check
@@ -403,6 +409,7 @@ class TransformerDecoder(Module):
         super().__init__()
         self.layers = _copies(decoder_layer, num_layers)
         self.num_layers = num_layers
+        _check_norm(type(self).__name__, norm)
         self.norm = norm
 
     def forward(

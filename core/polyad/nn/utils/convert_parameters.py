@@ -6,13 +6,19 @@ from collections.abc import Iterable
 
 from ...errors import ArgumentTypeError, DeviceError, ShapeError
 from ...functions import cat
-from ...tensor import Tensor
+from ...tensor import Tensor, check_tensor
 
 __all__ = ["parameters_to_vector", "vector_to_parameters"]
 
 
 def _on_one_device(op: str, parameters: Iterable[Tensor]) -> list[Tensor]:
-    listed = list(parameters)
+    if not isinstance(parameters, Iterable):
+        raise ArgumentTypeError(
+            f"{op}: parameters is {type(parameters).__name__}, not tensors in an order",
+            operands={"parameters": parameters},
+            fix="pass module.parameters()",
+        )
+    listed = [check_tensor(one, op, "parameters") for one in parameters]
     for one in listed:
         if one.device != listed[0].device:
             raise DeviceError(

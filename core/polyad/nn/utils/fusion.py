@@ -5,9 +5,9 @@ from __future__ import annotations
 import copy
 from typing import Any, TypeVar
 
-from ...errors import ConditionError
+from ...errors import ConditionError, ShapeError
 from ...functions import ones_like, zeros_like
-from ...tensor import Tensor
+from ...tensor import Tensor, check_tensor
 from ..modules.batchnorm import BatchNorm
 from ..modules.module import Module, require_module
 from ..parameter import Parameter
@@ -83,6 +83,15 @@ def fuse_conv_bn_weights(
     >>> bias.item()
     -1.0
     """
+    op = "fuse_conv_bn_weights"
+    _check_tensors(op, {"conv_w": conv_w, "bn_rm": bn_rm, "bn_rv": bn_rv})
+    _check_tensors(op, {"conv_b": conv_b, "bn_w": bn_w, "bn_b": bn_b}, optional=True)
+    if conv_w.ndim < 2:
+        raise ShapeError(
+            f"{op}: conv_w has {conv_w.ndim} dimensions, and a convolution's weight has two or more",
+            operands={"conv_w": conv_w},
+            fix="pass conv.weight",
+        )
     shape = [1] * conv_w.ndim
     shape[1 if transpose else 0] = -1
     return _weights(conv_w, conv_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, shape)
@@ -98,7 +107,16 @@ def fuse_linear_bn_weights(
     bn_b: Tensor,
 ) -> tuple[Parameter, Parameter]:
     """Weight and bias of the linear layer that `fuse_linear_bn_eval` makes, from those of the two layers."""
+    op = "fuse_linear_bn_weights"
+    _check_tensors(op, {"linear_w": linear_w, "bn_rm": bn_rm, "bn_rv": bn_rv, "bn_w": bn_w, "bn_b": bn_b})
+    _check_tensors(op, {"linear_b": linear_b}, optional=True)
     return _weights(linear_w, linear_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, [-1, 1])
+
+
+def _check_tensors(op: str, given: dict[str, Any], optional: bool = False) -> None:
+    for name, value in given.items():
+        if value is not None or not optional:
+            check_tensor(value, op, name)
 
 
 def _weights(
