@@ -254,6 +254,6 @@ class profile:
 
         Raises RuntimeError if nothing was recorded.
         """
-        text = self._last().chrome_trace()
+        text = self._last().chrome_trace().encode()
         with replacing(path, "profile.export_chrome_trace") as file:
             file.write(gzip.compress(text) if str(path).endswith(".gz") else text)

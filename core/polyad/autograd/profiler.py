@@ -250,18 +250,18 @@ class profile(_Watch):
         """The time of all calls, in microseconds."""
         return self.total_average().self_cpu_time_total
 
-    def chrome_trace(self) -> bytes:
+    def chrome_trace(self) -> str:
         """The calls in the form of chrome://tracing and Perfetto."""
         events = [
             {"name": event.name, "ph": "X", "ts": event.start / 1e3, "dur": event.time / 1e3, "pid": 0, "tid": 0}
             for event in self.function_events
         ]
-        return json.dumps({"traceEvents": events}).encode()
+        return json.dumps({"traceEvents": events})
 
     def export_chrome_trace(self, path: str) -> None:
         """Write the calls to a file that chrome://tracing and Perfetto show."""
         with replacing(path, "profile.export_chrome_trace") as file:
-            file.write(self.chrome_trace())
+            file.write(self.chrome_trace().encode())
 
     def __iter__(self) -> Iterator[Event]:
         return iter(self.function_events)
