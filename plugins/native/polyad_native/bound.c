@@ -11,3 +11,11 @@ static Object *bind(Object *self, Object *const *args, intptr_t count)
     array_type = args[2]->type;
     return none();
 }
+
+/* How CPython loads the extension of a library, with the `methods` that stand before. */
+#define LIBRARY(library)                                                                                      \
+    static Module definition = {.head = {1, NULL}, .name = "polyad_native_" #library, .size = -1, .methods = methods}; \
+    __attribute__((visibility("default"))) Object *ENTRY(PyInit_polyad_native_##library)(void)                \
+    {                                                                                                         \
+        return PyModule_Create2(&definition, ABI);                                                            \
+    }

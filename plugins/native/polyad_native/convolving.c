@@ -12,9 +12,4 @@ static Method methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static Module definition = {.head = {1, NULL}, .name = "polyad_native_convolving", .size = -1, .methods = methods};
-
-__attribute__((visibility("default"))) Object *ENTRY(PyInit_polyad_native_convolving)(void)
-{
-    return PyModule_Create2(&definition, ABI);
-}
+LIBRARY(convolving)

@@ -270,9 +270,4 @@ static Method methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static Module definition = {.head = {1, NULL}, .name = "polyad_native_elements", .size = -1, .methods = methods};
-
-__attribute__((visibility("default"))) Object *NAME(PyInit_polyad_native_elements)(void)
-{
-    return PyModule_Create2(&definition, ABI);
-}
+LIBRARY(elements)

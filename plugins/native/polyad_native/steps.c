@@ -126,9 +126,4 @@ static Method methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static Module definition = {.head = {1, NULL}, .name = "polyad_native_steps", .size = -1, .methods = methods};
-
-__attribute__((visibility("default"))) Object *NAME(PyInit_polyad_native_steps)(void)
-{
-    return PyModule_Create2(&definition, ABI);
-}
+LIBRARY(steps)
