@@ -22,7 +22,7 @@ _WATCHED = 64
 """After so many calls were watched, what is kept stays: shapes that are always new are not worth the watching."""
 
 _MOST = 64
-"""Arguments and new arrays, together."""
+"""Arguments and new arrays, together: SLOTS in repeating.c."""
 
 
 class Known:
@@ -38,10 +38,10 @@ class Known:
 
     def call(self, kernel: Callable[..., Any], args: tuple[Any, ...], **given: Any) -> Any:
         """The result of ``kernel(*args)``, or with ``out`` *given*, which is kept if it can be."""
-        ours = runtime()
-        turn = ours.turn
         if not self._left:
             return kernel(*args, **given)
+        ours = runtime()
+        turn = ours.turn  # a forked child has another
         everything = (*args, *given.values())
         key = engine().key(everything, bool(given))
         # Without a key it cannot be kept; what is kept already comes here where its results overlap what it reads.
