@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ..batching import map_first
 from ..dispatch.arguments import explaining
 from ..dispatch.effects import Effect, Record, Result, declare
 from ..dtypes import FLOATING
@@ -315,6 +314,8 @@ def _batched(
 
     def gradients_of(*batch: Tensor | None) -> tuple[Tensor | None, ...]:
         return _grad(outputs, inputs, batch, keep, create_graph, True, allow_unused, False, materialize_grads)
+
+    from ..batching import map_first  # the rules of all ops, which no other backward needs
 
     return tuple(map_first("grad", gradients_of, given, count))
 

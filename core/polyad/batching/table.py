@@ -302,5 +302,5 @@ RULES.update(
     }
 )  # fmt: skip
 
-_unknown = set(RULES) - set(OPS)
+_unknown = RULES.keys() - OPS.names()
 assert not _unknown, _unknown

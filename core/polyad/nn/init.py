@@ -11,15 +11,14 @@ import warnings
 from functools import wraps
 from typing import Any
 
+from .. import linalg, special
 from ..backend import registry
 from ..dispatch.arguments import explaining
 from ..dtypes import float32, float64
 from ..errors import ArgumentError, ArgumentTypeError, safe_repr
 from ..functions import empty, rand
 from ..history.grad_mode import no_grad
-from ..linalg import qr
 from ..random import Generator
-from ..special import ndtri
 from ..state import warn_user
 from ..tensor import Tensor, has_data
 
@@ -163,7 +162,7 @@ def trunc_normal_(
     with no_grad():
         drawn = empty(tensor.shape, dtype=wide, device=tensor.device)
         drawn.uniform_(_probability_below(low), _probability_below(high), generator=generator)
-        tensor.copy_((ndtri(drawn) * (side * std) + mean).clamp(a, b))
+        tensor.copy_((special.ndtri(drawn) * (side * std) + mean).clamp(a, b))
     return tensor
 
 
@@ -396,7 +395,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
     rows, columns = tensor.shape[0], math.prod(tensor.shape[1:])
     with no_grad():
         drawn = tensor.new_empty((max(rows, columns), min(rows, columns))).normal_(generator=generator)
-        q, r = qr(drawn)
+        q, r = linalg.qr(drawn)
         q = q * r.diagonal().sgn()  # all orthogonal matrices alike (Mezzadri 2007)
         tensor.copy_((q.T if rows < columns else q).reshape(tensor.shape) * gain)
     return tensor

@@ -31,6 +31,18 @@ def test_an_addition_loads_what_it_needs() -> None:
     assert fresh(program) == "['creation', 'memory', 'pointwise', 'shaping']"
 
 
+def test_a_training_step_loads_what_it_needs() -> None:
+    program = f"""
+import sys, polyad
+layer = polyad.nn.Linear(2, 1)
+optimizer = polyad.optim.SGD(layer.parameters(), lr=0.1)
+layer(polyad.ones(3, 2)).sum().backward()
+optimizer.step()
+print(set({FAMILIES}) & {{'fft', 'linalg', 'special'}}, 'polyad.batching' in sys.modules)
+"""
+    assert fresh(program) == "set() False"
+
+
 def test_a_function_is_looked_up_once() -> None:
     program = "import polyad; polyad.exp; print('exp' in vars(polyad), polyad.exp is polyad.functions.exp)"
     assert fresh(program) == "True True"

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from ... import linalg
 from ...errors import ArgumentTypeError, NonFiniteError
 from ...functions import stack, tensor
 from ...history.grad_mode import no_grad
-from ...linalg import vector_norm
 from ...state import warn_user
 from ...tensor import Tensor
 
@@ -56,8 +56,8 @@ def get_total_norm(
     norm_type = float(norm_type)  # "inf" is an exponent, too
     if not given:
         return tensor(0.0)
-    norms = [vector_norm(one, norm_type).to(given[0].device) for one in given]
-    total: Tensor = norms[0] if len(norms) == 1 else vector_norm(stack(norms), norm_type)
+    norms = [linalg.vector_norm(one, norm_type).to(given[0].device) for one in given]
+    total: Tensor = norms[0] if len(norms) == 1 else linalg.vector_norm(stack(norms), norm_type)
     if error_if_nonfinite and not total.isfinite().item():
         raise NonFiniteError(
             f"get_total_norm: the norm of order {norm_type} of the gradients is {total.item()}, and "

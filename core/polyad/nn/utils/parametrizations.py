@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
+from ... import functions, linalg
 from ...dtypes import finfo
 from ...errors import ArgumentError, NotSupported, safe_repr
-from ...functions import cat, dot, eye, geqrf, matrix_exp, mv, norm_except_dim, randn, vdot, where, zeros_like
+from ...functions import cat, dot, eye, mv, randn, vdot, where, zeros_like
 from ...history.grad_mode import no_grad
-from ...linalg import householder_product, qr, solve
 from ...tensor import Tensor
 from .. import functional as F
 from ..modules.conv import ConvTransposeNd
@@ -40,10 +40,10 @@ class _WeightNorm(Module):
         self.dim = -1 if dim is None else dim
 
     def forward(self, weight_g: Tensor, weight_v: Tensor) -> Tensor:
-        return weight_v * (weight_g / norm_except_dim(weight_v, 2, self.dim))
+        return weight_v * (weight_g / functions.norm_except_dim(weight_v, 2, self.dim))
 
     def right_inverse(self, weight: Tensor) -> tuple[Tensor, Tensor]:
-        return norm_except_dim(weight, 2, self.dim), weight
+        return functions.norm_except_dim(weight, 2, self.dim), weight
 
 
 class _ReadsOlder:
@@ -190,16 +190,16 @@ class _Orthogonal(Module):
             reflectors = x.tril(-1)
             tau = 2.0 / (1.0 + reflectors.square().sum(-2))
             signs = x.detach().diagonal(dim1=-2, dim2=-1)
-            return householder_product(reflectors, tau) * signs.unsqueeze(-2)
+            return linalg.householder_product(reflectors, tau) * signs.unsqueeze(-2)
         x = x.tril()
         if rows != columns:
             x = cat([x, x.new_zeros((*x.shape[:-1], rows - columns))], -1)
         skew = x - x.mH
         if self.orthogonal_map == "matrix_exp":
-            full = matrix_exp(skew)
+            full = functions.matrix_exp(skew)
         else:
             identity = eye(rows, dtype=x.dtype, device=x.device)
-            full = solve(identity - skew / 2, identity + skew / 2)
+            full = linalg.solve(identity - skew / 2, identity + skew / 2)
         return full[..., :columns]
 
     def right_inverse(self, Q: Tensor) -> Tensor:
@@ -223,7 +223,7 @@ class _Orthogonal(Module):
                 f"orthogonal: with the map {self.orthogonal_map} and use_trivialization=False nothing can be assigned",
                 fix="use householder, or use_trivialization=True",
             )
-        packed, tau = geqrf(columns)
+        packed, tau = functions.geqrf(columns)
         diagonal = packed.diagonal(dim1=-2, dim2=-1)
         signs = where(tau == 0, -diagonal.sign(), diagonal.sign())
         stored: Tensor = packed.diagonal_scatter(signs, dim1=-2, dim2=-1)
@@ -240,7 +240,7 @@ def _orthonormal(columns: Tensor) -> Tensor:
     else:
         more = randn((*columns.shape[:-1], rows - count), dtype=columns.dtype, device=columns.device)
         columns = cat([columns, more], -1)
-    q, r = qr(columns)
+    q, r = linalg.qr(columns)
     result: Tensor = q * r.diagonal(dim1=-2, dim2=-1).sgn().unsqueeze(-2)
     return result
 

@@ -16,9 +16,9 @@ from collections.abc import Iterable, Iterator
 from numbers import Integral, Real
 from typing import Any, ClassVar, TypeVar
 
+from ... import linalg
 from ...errors import ArgumentError, ArgumentTypeError, IndexOutOfRange, ShapeError, safe_repr
 from ...functions import ones_like, rand, rand_like, topk, zeros_like
-from ...linalg import vector_norm
 from ...tensor import Tensor
 from ..modules.module import Module
 from .convert_parameters import parameters_to_vector
@@ -359,7 +359,7 @@ class LnStructured(_Structured):
 
     def _scores(self, t: Tensor) -> Tensor:
         others = [axis for axis in range(t.ndim) if axis != self.dim % t.ndim]
-        norms: Tensor = vector_norm(t, 2 if self.n == "fro" else float(self.n), others)
+        norms: Tensor = linalg.vector_norm(t, 2 if self.n == "fro" else float(self.n), others)
         return norms
 
     @classmethod

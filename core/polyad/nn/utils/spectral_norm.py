@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
+from ... import linalg
 from ...errors import ArgumentError, OptionError, safe_repr
 from ...functions import dot, mv
 from ...history.grad_mode import no_grad
-from ...linalg import pinv
 from ...tensor import Tensor
 from .. import functional as F
 from ..modules.conv import ConvTransposeNd
@@ -84,7 +84,7 @@ class SpectralNormLoadStateDictPreHook:
         with no_grad():
             original, normalised, u = state[f"{key}_orig"], state.pop(key), state[f"{key}_u"]
             matrix = self.fn.as_matrix(original)
-            v = mv(pinv(matrix), u)
+            v = mv(linalg.pinv(matrix), u)
             state[f"{key}_v"] = v * ((original / normalised).mean() / dot(u, mv(matrix, v)))
 
 

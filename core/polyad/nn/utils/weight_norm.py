@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TypeVar
 
+from ... import functions
 from ...errors import ArgumentError, OptionError, safe_repr
-from ...functions import norm_except_dim
 from ...state import warn_user
 from ...tensor import Tensor
 from ..modules.module import Module
@@ -30,7 +30,7 @@ class WeightNorm(Recomputed):
     def compute(self, module: Module) -> Tensor:
         """The direction with that length."""
         length, direction = (getattr(module, self.tensor_name + end) for end in ("_g", "_v"))
-        result: Tensor = direction * (length / norm_except_dim(direction, 2, self.dim))
+        result: Tensor = direction * (length / functions.norm_except_dim(direction, 2, self.dim))
         return result
 
 
@@ -50,7 +50,7 @@ def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
     warn_user("weight_norm: deprecated; use polyad.nn.utils.parametrizations.weight_norm", FutureWarning)
     hook = WeightNorm(name, dim)
     delattr(module, name)
-    module.register_parameter(name + "_g", Parameter(norm_except_dim(weight, 2, hook.dim).detach()))
+    module.register_parameter(name + "_g", Parameter(functions.norm_except_dim(weight, 2, hook.dim).detach()))
     module.register_parameter(name + "_v", Parameter(weight.detach()))
     hook(module, ())
     module.register_forward_pre_hook(hook)
