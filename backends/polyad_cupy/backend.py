@@ -9,7 +9,7 @@ import numpy as np
 from cupy.cuda import PinnedMemoryPointer, alloc_pinned_memory, runtime
 
 from polyad.backend import Backend, Capabilities, DeviceProperties, KernelTable, MemoryStats, registry
-from polyad.backend.waiting import told
+from polyad.backend.waiting import warn_of_waiting
 from polyad.device import Device
 from polyad.dtypes import DType
 from polyad.errors import DeviceError, PolyadError
@@ -109,7 +109,7 @@ class CudaBackend(Backend):
 
     def _fetch(self, array: Array, host: Any) -> None:
         if not host.size:
-            told("reading from the device", array.device)
+            warn_of_waiting("reading from the device", array.device)
             array.device.finish()
             return
         array = _dense(array)

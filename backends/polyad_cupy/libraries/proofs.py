@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable
 
 from polyad._version import __version__
-from polyad.backend.waiting import untold
+from polyad.backend.waiting import unwarned
 from polyad.files.compiled import CompiledFolder
 
 FOLDER = CompiledFolder("cuda-proofs")
@@ -64,7 +64,7 @@ class Proofs:
         if kept is not None:
             return kept.decode()
         try:
-            with untold():
+            with unwarned():
                 wrong = objection()
         except Exception as error:
             wrong = _one_line(error)

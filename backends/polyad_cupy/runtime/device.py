@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from cupy.cuda import Event, Stream, driver as _driver, runtime
 
-from polyad.backend.waiting import told
+from polyad.backend.waiting import warn_of_waiting
 from polyad.device import Device as DeviceName
 from polyad.errors import DeviceError, KernelFailure, PolyadError
 from polyad_kernels.checks import MOST, Checks
@@ -245,7 +245,7 @@ class Device:
     def read(self, host: Any, address: int, begin: int) -> None:
         """Fill the dense uint8 array *host* from byte *begin* of *address*, after this thread's work."""
         self.check_waiting("reading from the device")
-        told("reading from the device", self)
+        warn_of_waiting("reading from the device", self)
         with self.driver("reading from the device"):
             stream = self.stream
             runtime.memcpyAsync(host.ctypes.data, address + begin, host.nbytes, _TO_HOST, stream.ptr)
@@ -268,7 +268,7 @@ class Device:
         with self.driver("writing to the device"):
             runtime.memcpyAsync(address + begin, source, host.nbytes, _FROM_HOST, stream.ptr)
             if not later and runtime.pointerGetAttributes(source).type:
-                told("writing page-locked memory to the device", self)
+                warn_of_waiting("writing page-locked memory to the device", self)
                 stream.synchronize()
 
     def copy(self, target: int, source: int, *, src_offset: int, dst_offset: int, byte_count: int) -> None:

@@ -1,7 +1,7 @@
-"""Whether the program is told where the host waits for a device: `polyad.cuda.set_sync_debug_mode`.
+"""Warnings where the host waits for a device, such as those of `polyad.cuda.set_sync_debug_mode`.
 
-A backend calls `told` wherever an op, or a read of values, is about to wait for what a device computes. Waiting that
-the program asks for by name (``synchronize``) is not told.
+A backend calls `warn_of_waiting` wherever an op, or a read of values, is about to wait for what a device computes. It
+does not where the program asks to wait by name (``synchronize``).
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ def mode() -> int:
 
 
 def set_mode(mode: int) -> None:
-    """Choose what `told` does, by number."""
+    """Choose what `warn_of_waiting` does, by number."""
     _process.mode = mode
 
 
 @contextmanager
-def untold() -> Iterator[None]:
+def unwarned() -> Iterator[None]:
     """Let this thread wait without a word: for work that is done once, such as trying a library."""
     before, _of_thread.silent = _of_thread.silent, True
     try:
@@ -48,12 +48,13 @@ def untold() -> Iterator[None]:
         _of_thread.silent = before
 
 
-def told(what: str, device: object) -> None:
+def warn_of_waiting(what: str, device: object) -> None:
     """To be called before waiting for *device*; *what* says what for. Raises RuntimeError, or warns, as was chosen."""
     if not _process.mode or _of_thread.silent:
         return
-    message = f"{what}: called a synchronizing CUDA operation: the host would wait for {device}"
-    fix = "keep the values on the device, or read them more rarely; cuda.set_sync_debug_mode(0) ends these messages"
+    kind = str(device).partition(":")[0]
+    message = f"{what}: called a synchronizing {kind.upper()} operation: the host would wait for {device}"
+    fix = f"keep the values on the device, or read them more rarely; {kind}.set_sync_debug_mode(0) ends these messages"
     if MODES[_process.mode] == "error":
         raise DeviceError(message, fix=fix)
     warn_user(f"{message}\n    fix: {fix}", UserWarning)

@@ -14,7 +14,7 @@ polyad.float32
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from weakref import WeakValueDictionary
@@ -285,11 +285,6 @@ def _substituted(
         else:
             known[node] = Part(parts[0], node.index) if isinstance(node, Part) else node
     return tuple([known[expression] for expression in expressions])
-
-
-def operands_of(*expressions: Expression) -> Iterator[Operand | Place]:
-    """Every operand and place that occurs, each once."""
-    return (leaf for leaf in leaves_of(*expressions) if isinstance(leaf, (Operand, Place)))
 
 
 def dtypes_of(*expressions: Expression) -> set[DType]:

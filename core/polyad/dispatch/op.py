@@ -36,7 +36,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from ..tensor import Tensor
@@ -323,8 +323,3 @@ def _pick(op: Op, operand: str, formula: Callable[..., Any]) -> tuple[Callable[.
 def primitives() -> dict[str, Op]:
     """The ops that a complete backend has kernels for, by name."""
     return {name: op for name, op in sorted(OPS.items()) if op.kind == "primitive"}
-
-
-def parameters_of(op: Op, args: Sequence[Any]) -> Mapping[str, Any]:
-    """The non-tensor arguments of a call by name."""
-    return dict(zip(op.params, args[len(op.operands) :], strict=True))

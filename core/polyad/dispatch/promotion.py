@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from ..backend.interface import Signature, TensorType
 from ..backend.preparation import flat
-from ..dtypes import BOOL, FLOATING, INTEGER, DType, bool_, dtype_of_number, get_default_dtype, int64, result_dtype
+from ..dtypes import BOOL, FLOATING, INTEGER, DType, bool_, get_default_dtype, int64, result_dtype
 from ..errors import UnsupportedDType
 
 
@@ -185,8 +185,3 @@ def integral_only(op: str, rule: Rule = promoted, *, bools: bool = True) -> Rule
         return typing
 
     return checked
-
-
-def number_dtype(value: Any) -> DType:
-    """The default dtype of a Python number."""
-    return dtype_of_number(type(value))
