@@ -118,7 +118,7 @@ def main() -> None:
 
     def compile(level: str, job: tuple[str, tuple[str, ...], str, str]) -> int:
         source, flags, what, name = job
-        target = [f"-march={level}" if flag in ("-march=native", "-mcpu=native") else flag for flag in flags]
+        target = [f"-march={level}" if flag.startswith(("-march=", "-mcpu=")) else flag for flag in flags]
         return (folder / level / name).write_bytes(native.built(source, (*target, "-s"), what))
 
     began = time.perf_counter()

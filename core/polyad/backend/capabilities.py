@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ..dtypes import ALL, DType
 
@@ -17,6 +17,9 @@ FEATURES = {
     "graphs": "captured calls are compiled as a whole",
 }
 """What dispatch, the conformance suite or the user's functions treat in another way. Dtypes tell about arithmetic."""
+
+LEFT = dict.fromkeys(("atomics", "fp16", "fp64", "graphs", "streams"), (1, 2))
+"""Features that the interface listed up to a version, and that nothing read. Some names came back with a meaning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +53,18 @@ class Capabilities:
 
     def unknown_features(self) -> list[str]:
         """Features that this polyad does not know. Checked after api_version, since a later polyad may know them."""
-        return sorted(set(self.features) - FEATURES.keys())
+        return sorted(set(self.features) - FEATURES.keys() - LEFT.keys())
+
+    def left_features(self, api_version: tuple[int, int]) -> list[str]:
+        """Features that mean nothing any more in the declaration of a backend that was written for *api_version*."""
+        return sorted(
+            name for name in self.features if name in LEFT and (name not in FEATURES or api_version <= LEFT[name])
+        )
+
+    def current(self, api_version: tuple[int, int]) -> Capabilities:
+        """The same without `left_features`."""
+        left = self.left_features(api_version)
+        return replace(self, features=self.features - set(left)) if left else self
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any
 
@@ -28,7 +28,7 @@ from ..errors import (
     UndeclaredDType,
     safe_repr,
 )
-from ..state import count_in, state
+from ..state import count_in, state, warn_user
 from .api_version import API_VERSION, check_api_version
 from .capabilities import BackendInfo
 from .entry_points import (
@@ -154,7 +154,7 @@ def _load(name: str) -> Backend:
             f"backend {name!r}: polyad_create_backend returned {given}, not a Backend",
             fix="its author should return an instance of a class derived from polyad.backend.Backend",
         )
-    backend.info = info
+    _give_info(backend, info)
     count_in(type(backend).__module__.partition(".")[0])
     _check_kernels(name, backend)
     return backend
@@ -186,6 +186,21 @@ def _read_info(name: str) -> BackendInfo:
     _check_info(name, info)
     _infos[name] = info
     return info
+
+
+def _give_info(backend: Backend, info: BackendInfo) -> None:
+    """Let *backend* say of itself what its checked *info* says, without features that left the interface."""
+    able = info.capabilities
+    left = able.left_features(info.api_version)
+    if left:
+        warn_user(
+            f"backend {info.name!r}: it declares features that left the interface: {', '.join(left)}; they are ignored",
+            UserWarning,
+        )
+        info = replace(info, capabilities=able.current(info.api_version))
+        told = backend.capabilities
+        backend.capabilities = lambda device: told(device).current(info.api_version)  # type: ignore[method-assign]
+    backend.info = info
 
 
 def _check_info(name: str, info: BackendInfo) -> None:
@@ -327,6 +342,7 @@ def register(name: str, backend: Backend) -> Registration:
     if getattr(backend, "info", None) is None:
         backend.info = BackendInfo(name=name, api_version=API_VERSION, description=type(backend).__name__)
     _check_info(name, backend.info)
+    _give_info(backend, backend.info)
     with lock:
         if name in _OWN or name in names():
             raise ArgumentError(

@@ -3,12 +3,16 @@
 A wheel for a platform may bring them in the folder ``ahead``: ``LEVEL/KEY.so``, where the level says which processors
 run them, and the key is that of a source and the flags that it would be compiled with here, whatever the compiler. A
 source that is not there is compiled, where there is a compiler. ``tools/compile_ahead.py`` makes the folder.
+
+The environment variable ``POLYAD_NATIVE_LEVEL`` caps the level, for what comes compiled and what is compiled: so tests
+run what another processor would. A level below those of `LEVELS`, such as x86-64-v2, is any processor's.
 """
 
 from __future__ import annotations
 
 import ctypes
 import hashlib
+import os
 import platform
 import sys
 from collections.abc import Sequence
@@ -17,6 +21,8 @@ from functools import cache
 from pathlib import Path
 
 FOLDER = Path(__file__).with_name("ahead")
+CAP = "POLYAD_NATIVE_LEVEL"
+NATIVE = "-march=native"
 TRIAL, FLAGS = "trial.so", "flags"
 """Of each level: a library that loads where all others do, and a text with the flags by which it has vector math."""
 
@@ -33,16 +39,35 @@ Source: the x86-64 psABI, section 3.1.1; features by Linux's names.
 
 
 def key(source: str, flags: Sequence[str]) -> str:
-    """The name of what *source* becomes with *flags*."""
+    """The name of what *source* becomes with *flags*, under a cap as without one."""
+    flags = [NATIVE if flag == f"-march={cap()}" else flag for flag in flags]
     return hashlib.sha256("\0".join((source, *flags)).encode()).hexdigest()
+
+
+def lacking(level: str) -> list[str]:
+    """What this processor lacks for *level*."""
+    return sorted(LEVELS.get(platform.machine(), {}).get(level, set()) - _features())
+
+
+def cap() -> str:
+    """The level that kernels are for at most; empty where it is the processor's own."""
+    named = os.environ.get(CAP, "")
+    return "" if lacking(named) else named
+
+
+def levels() -> list[str]:
+    """The levels that kernels which came compiled may have, best first: not above the processor's, nor the cap."""
+    names = list(LEVELS.get(platform.machine(), {}))
+    first = (names.index(cap()) if cap() in names else len(names)) if cap() else 0
+    return [name for name in names[first:] if not lacking(name)]
 
 
 @cache
 def level() -> str:
-    """The best level in the folder that this processor runs and this system loads; empty if none is."""
+    """The best of `levels` in the folder that this system loads; empty if none is."""
     if sys.platform == "linux" and FOLDER.is_dir():
-        for name, wanted in LEVELS.get(platform.machine(), {}).items():
-            if wanted <= _features() and _loads(FOLDER / name / TRIAL):
+        for name in levels():
+            if _loads(FOLDER / name / TRIAL):
                 return name
     return ""
 

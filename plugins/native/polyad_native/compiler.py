@@ -43,14 +43,13 @@ def why_not() -> str:
     return ""
 
 
-_PROCESSOR = "-march=native"
-_TARGETS = (
-    *([(_PROCESSOR, "-mprefer-vector-width=512")] if platform.machine() in ("x86_64", "AMD64") else []),
-    (_PROCESSOR,),
-    ("-mcpu=native",),
-    (),
-)
-"""What makes compilers write code for this processor, and for its widest vectors: the first that is taken is used."""
+def _targets() -> list[tuple[str, ...]]:
+    """What makes compilers write code for this processor, and for its widest vectors: the first that is taken is used.
+    Under a cap, code for that level and no other.
+    """
+    processor = f"-march={ahead.cap()}" if ahead.cap() else ahead.NATIVE
+    wide = [(processor, "-mprefer-vector-width=512")] if platform.machine() in ("x86_64", "AMD64") else []
+    return [*wide, (processor,), *([] if ahead.cap() else [("-mcpu=native",), ()])]
 
 
 @cache
@@ -58,9 +57,11 @@ def libraries() -> Libraries:
     """What the plug-in has compiled."""
     sanitized = os.environ.get(SANITIZER)
     extra = (f"-fsanitize={sanitized}", "-fno-omit-frame-pointer", "-g") if sanitized else ()
-    fast = tuple(flag for flag in C.fast if flag != _PROCESSOR)
+    fast = tuple(flag for flag in C.fast if flag != ahead.NATIVE)
     folder, without = CompiledFolder("cpu"), f"{SWITCH}=0 to do without"
-    first, *others = (Libraries(folder, (*C.flags, *fast, *target, *extra), without, ahead.find) for target in _TARGETS)
+    first, *others = (
+        Libraries(folder, (*C.flags, *fast, *target, *extra), without, ahead.find) for target in _targets()
+    )
     if command() is None:
         return first
     for found in (first, *others):

@@ -17,6 +17,7 @@ import numpy as np
 
 import polyad
 from polyad.dispatch.op import OPS
+from polyad.errors import UndeclaredDType
 from polyad.interop.numpy import polyad_dtype
 from polyad.random import philox
 
@@ -326,7 +327,10 @@ def check_large_windows(target: Target) -> None:
 
 
 def check_large_matrices(target: Target) -> None:
-    """Factorizations of matrices that no tile divides, by what their factors give when they are multiplied."""
+    """Factorizations of matrices that no tile divides, by what their factors give when they are multiplied.
+
+    Some also give int32 or complex numbers, and are left out where a device does not declare these.
+    """
     n = 67
     a = np.random.default_rng(0).uniform(-1, 1, (2, n, n)).astype(np.float32) + np.eye(n, dtype=np.float32) * 3
     spd = (a @ a.transpose(0, 2, 1) / n + np.eye(n)).astype(np.float32)
@@ -335,8 +339,13 @@ def check_large_matrices(target: Target) -> None:
 
     def near(name: str, matrix: np.ndarray, call: Callable[..., Any], product: Callable[..., Any]) -> None:
         tensors = [polyad.tensor(value, device=target.device) for value in (matrix, right)]
-        with target.watching():
-            results = outputs_of(call(*tensors))
+        try:
+            with target.watching():
+                results = outputs_of(call(*tensors))
+        except UndeclaredDType as error:
+            if error.dtype in target.dtypes:
+                raise
+            return
         found = product(*[wide(to_host(one)) for one in results])
         expected = wide(right if name.startswith("solve") else matrix)
         # Rounding errors of n steps, each relative to the largest element on the way.

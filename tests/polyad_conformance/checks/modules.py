@@ -173,7 +173,7 @@ def _loss(results: list[Tensor]) -> Any:
     for result in results:
         if result.is_floating_point():
             weights = np.cos(1.0 + np.arange(result.numel())).reshape(tuple(result.shape))
-            total = total + (result * polyad.tensor(weights, device=result.device).to(result.dtype)).sum()
+            total = total + (result * polyad.tensor(weights, dtype=result.dtype, device=result.device)).sum()
     return total
 
 

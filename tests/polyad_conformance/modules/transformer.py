@@ -91,7 +91,7 @@ SAMPLES = [
             key,
             value,
             need_weights=False,
-            attn_mask=torch.tensor(np.linspace(-1, 1, 24).reshape(4, 6), device=query.device).to(query.dtype),
+            attn_mask=torch.tensor(np.linspace(-1, 1, 24).reshape(4, 6), dtype=query.dtype, device=query.device),
         ),
     ),
     ModuleSample(
@@ -117,7 +117,7 @@ SAMPLES = [
         shapes=[(3, 5, 8)],
         call=lambda torch, layer, x: layer(
             x,
-            torch.tensor(CAUSAL, device=x.device) < 0,
+            torch.tensor(CAUSAL < 0, device=x.device),
             torch.tensor(PADDING, device=x.device),
             is_causal=True,
         ),
@@ -136,7 +136,7 @@ SAMPLES = [
             torch.nn.TransformerEncoderLayer(8, 2, 12, dropout=0.0, batch_first=True), 2, torch.nn.LayerNorm(8)
         ),
         shapes=[(3, 5, 8)],
-        call=lambda torch, layer, x: layer(x, mask=torch.tensor(CAUSAL, device=x.device).to(x.dtype)),
+        call=lambda torch, layer, x: layer(x, mask=torch.tensor(CAUSAL, dtype=x.dtype, device=x.device)),
         wrong=[lambda make: (make((3, 5, 7)),), lambda make: (make((3, 4, 8)),)],
     ),
     stacked(
@@ -156,7 +156,7 @@ SAMPLES = [
         ),
         shapes=[(5, 3, 8), (4, 3, 8)],
         call=lambda torch, layer, x, memory: layer(
-            x, memory, tgt_mask=torch.tensor(CAUSAL, device=x.device).to(x.dtype), tgt_is_causal=True
+            x, memory, tgt_mask=torch.tensor(CAUSAL, dtype=x.dtype, device=x.device), tgt_is_causal=True
         ),
         wrong=[lambda make: (make((5, 3, 8)), make((4, 3, 7)))],
     ),

@@ -78,8 +78,8 @@ def test_what_may_share_memory_is_read_first(name: str, device: str) -> None:
 
 def on(device: str) -> Tensor:
     if device == "opencl":
-        pytest.importorskip("pyopencl")
-        if not polyad.accelerator.is_available():
+        pytest.importorskip("pyopencl", reason="PyOpenCL is not installed: pip install 'polyad[opencl]'")
+        if not polyad.backends.is_available("opencl"):
             pytest.skip("there is no OpenCL device")
     return polyad.arange(1.0, 7.0, device=device)
 
