@@ -21,6 +21,7 @@ from . import (
     interop as interop,
     mounted as _mounted,
     ops as ops,
+    provided as _provided,
 )
 from ._version import torch_api_version as torch_api_version
 from .backend.registry import get_default_device as get_default_device, set_default_device as set_default_device
@@ -133,6 +134,7 @@ if TYPE_CHECKING:
         is_anomaly_enabled as is_anomaly_enabled,
     )
     from .backend.hookspecs import hookimpl as hookimpl
+    from .compiler import compile as compile
     from .dispatch.tracing import explain as explain, trace_dispatch as trace_dispatch
     from .func.mapping import vmap as vmap
     from .functions import *
@@ -155,6 +157,7 @@ if TYPE_CHECKING:
     )
     from .streams import Event as Event, Stream as Stream
 
+_provided.compile.fill_later(f"{__name__}.compiler", "compile")
 _moved.watch()
 _mounted.watch()
 
@@ -181,6 +184,8 @@ globals().pop("tensor", None)  # the module; the function of that name is looked
 
 _LAZY_MODULES = frozenset(
     {
+        "_dynamo",
+        "_inductor",
         "accelerator",
         "amp",
         "backends",
@@ -257,6 +262,7 @@ _LAZY_NAMES = {
         ),
         "checks",
     ),
+    "compile": "compiler",
     "explain": "dispatch.tracing",
     **dict.fromkeys(
         (

@@ -32,7 +32,6 @@ _ONE_PROCESS = Absence(
 )
 
 ABSENT: dict[str, Absence] = {
-    "compile": Absence("ops run one by one", "the function itself; polyad.jit.trace(f, *inputs) captures a graph"),
     **dict.fromkeys(
         (
             "sparse_bsc_tensor",
