@@ -157,6 +157,7 @@ if TYPE_CHECKING:
     )
     from .streams import Event as Event, Stream as Stream
 
+_provided.capture.fill_later(f"{__name__}.jit", "capture")
 _provided.compile.fill_later(f"{__name__}.compiler", "compile")
 _moved.watch()
 _mounted.watch()

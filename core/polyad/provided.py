@@ -83,3 +83,6 @@ reduced: Slot[Any] = Slot()
 
 compile: Slot[Any] = Slot()
 """`polyad.compile`."""
+
+capture: Slot[Any] = Slot()
+"""`polyad.jit.capture`."""
