@@ -25,7 +25,7 @@ from . import (
 )
 from ._version import torch_api_version as torch_api_version
 from .backend.registry import get_default_device as get_default_device, set_default_device as set_default_device
-from .compatibility import moved as _moved
+from .compatibility import absent as _absent, moved as _moved
 from .device import Device
 from .dispatch.catalogue import PUBLIC
 from .dtypes import (
@@ -161,6 +161,7 @@ _provided.capture.fill_later(f"{__name__}.jit", "capture")
 _provided.compile.fill_later(f"{__name__}.compiler", "compile")
 _moved.watch()
 _mounted.watch()
+_absent.watch()
 
 device = Device
 dtype = DType
@@ -348,10 +349,10 @@ def __getattr__(name: str) -> Any:
     if name in PUBLIC or name in _IN_PLACE:
         value = globals()[name] = getattr(functions, name)
         return value
-    from .compatibility.absent import ABSENT, stand_in
-
-    if name in ABSENT:
-        return stand_in(name)
+    if name in _absent.ABSENT:
+        return _absent.stand_in(name)
+    if name in _absent.modules():
+        return importlib.import_module(f".{name}", __name__)
     if _mounted.shows(name):
         return importlib.import_module(f".{name}", __name__)
     raise AttributeError(f"module 'polyad' has no attribute {name!r}")

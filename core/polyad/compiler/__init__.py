@@ -10,8 +10,11 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeVar
 
+from ..compatibility.absent import lacking
 from .eager import BACKENDS, compile as compile
 from .settings import config as config
+
+__getattr__ = lacking(__name__)
 
 T = TypeVar("T")
 
