@@ -314,7 +314,7 @@ def trackers(session: nox.Session) -> None:
     """Write runs for TensorBoard, Weights & Biases, MLflow and Trackio, and read them with these tools: 300 MB."""
     install(session, extras="test,tensorboard,wandb,mlflow,trackio")
     session.install("tensorboard>=2.18")
-    session.run("pytest", "-q", "-rs", "tests/unit/trackers", *session.posargs)
+    session.run("pytest", "-q", "-rs", "tests/unit/trackers", "tests/unit/utils/test_tensorboard.py", *session.posargs)
 
 
 @nox.session(default=False)

@@ -21,10 +21,11 @@ from . import (
     interop as interop,
     mounted as _mounted,
     ops as ops,
+    provided as _provided,
 )
 from ._version import torch_api_version as torch_api_version
 from .backend.registry import get_default_device as get_default_device, set_default_device as set_default_device
-from .compatibility import moved as _moved
+from .compatibility import absent as _absent, moved as _moved
 from .device import Device
 from .dispatch.catalogue import PUBLIC
 from .dtypes import (
@@ -133,6 +134,7 @@ if TYPE_CHECKING:
         is_anomaly_enabled as is_anomaly_enabled,
     )
     from .backend.hookspecs import hookimpl as hookimpl
+    from .compiler import compile as compile
     from .dispatch.tracing import explain as explain, trace_dispatch as trace_dispatch
     from .func.mapping import vmap as vmap
     from .functions import *
@@ -155,8 +157,11 @@ if TYPE_CHECKING:
     )
     from .streams import Event as Event, Stream as Stream
 
+_provided.capture.fill_later(f"{__name__}.jit", "capture")
+_provided.compile.fill_later(f"{__name__}.compiler", "compile")
 _moved.watch()
 _mounted.watch()
+_absent.watch()
 
 device = Device
 dtype = DType
@@ -181,6 +186,8 @@ globals().pop("tensor", None)  # the module; the function of that name is looked
 
 _LAZY_MODULES = frozenset(
     {
+        "_dynamo",
+        "_inductor",
         "accelerator",
         "amp",
         "backends",
@@ -257,6 +264,7 @@ _LAZY_NAMES = {
         ),
         "checks",
     ),
+    "compile": "compiler",
     "explain": "dispatch.tracing",
     **dict.fromkeys(
         (
@@ -341,10 +349,10 @@ def __getattr__(name: str) -> Any:
     if name in PUBLIC or name in _IN_PLACE:
         value = globals()[name] = getattr(functions, name)
         return value
-    from .compatibility.absent import ABSENT, stand_in
-
-    if name in ABSENT:
-        return stand_in(name)
+    if name in _absent.ABSENT:
+        return _absent.stand_in(name)
+    if name in _absent.modules():
+        return importlib.import_module(f".{name}", __name__)
     if _mounted.shows(name):
         return importlib.import_module(f".{name}", __name__)
     raise AttributeError(f"module 'polyad' has no attribute {name!r}")

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from collections.abc import Callable
+from typing import Any, NoReturn, TypeVar
 
-from .compatibility.absent import stand_in
+from .compatibility.absent import lacking, stand_in
 
 T = TypeVar("T")
 
 __all__ = ["Proxy", "symbolic_trace", "wrap"]
 
-symbolic_trace = stand_in("fx.symbolic_trace")
+__getattr__ = lacking(__name__)
+symbolic_trace: Callable[..., NoReturn] = stand_in("fx.symbolic_trace")
 
 
 class Proxy:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from .compatibility.absent import stand_in
+from .compatibility.absent import lacking, stand_in
 
 __all__ = ["export"]
 
+__getattr__ = lacking(__name__)
 export = stand_in("onnx.export")

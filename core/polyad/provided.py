@@ -80,3 +80,9 @@ tensor_repr: Slot[str] = Slot()
 
 reduced: Slot[Any] = Slot()
 """``Tensor.__reduce_ex__(protocol)``: a tensor as data, for another process."""
+
+compile: Slot[Any] = Slot()
+"""`polyad.compile`."""
+
+capture: Slot[Any] = Slot()
+"""`polyad.jit.capture`."""

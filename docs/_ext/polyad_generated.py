@@ -119,8 +119,11 @@ def backend_table() -> str:
 
 def absent_table() -> str:
     """The names that stand in for what PyTorch has and polyad has not."""
-    rows = ([f"`polyad.{name}`", reason, instead] for name, (reason, instead) in sorted(ABSENT.items()))
-    return table(["name", "why", "use instead"], rows)
+    kinds: dict[tuple[str, str], list[str]] = {}
+    for name, absence in sorted(ABSENT.items()):
+        kinds.setdefault(absence, []).append(f"`{name}`")
+    rows = ([", ".join(names), reason, instead] for (reason, instead), names in kinds.items())
+    return table(["names under `polyad`", "why", "use instead"], rows)
 
 
 def cards() -> dict[str, dict[str, Any]]:

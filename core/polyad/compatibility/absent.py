@@ -3,15 +3,25 @@
 So a program that names such a thing fails where it uses it, with advice, and not at its import. The table in
 docs/compatibility.md is generated from `ABSENT`.
 
-To add a name, add a row; to bring the thing itself, delete the row.
+A name that begins with a capital is a class of which nothing is an instance, so that programs may ask. A module of
+which nothing but absent names is known (``polyad.nested``) is there, too: `watch` finds it.
+
+To add a name, add a row; to bring the thing itself, delete the row. A module of polyad's that lacks names which PyTorch
+has in it takes ``__getattr__ = lacking(__name__)``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import importlib
+import sys
+from collections.abc import Callable, Sequence
+from functools import cache
+from importlib.machinery import ModuleSpec
+from types import ModuleType
 from typing import Any, NamedTuple, NoReturn
 
-from ..errors import NotSupported
+from ..errors import NotSupported, PolyadError
+from .absent_names import BY_PROCESSES, COMPILED, EXPORTED, MASKED_BLOCKS, NESTED, PACKAGED, QUANTIZED, SPARSE
 
 
 class Absence(NamedTuple):
@@ -32,17 +42,26 @@ _ONE_PROCESS = Absence(
 )
 
 ABSENT: dict[str, Absence] = {
-    "compile": Absence("ops run one by one", "the function itself; polyad.jit.trace(f, *inputs) captures a graph"),
     **dict.fromkeys(
-        (
-            "sparse_bsc_tensor",
-            "sparse_bsr_tensor",
-            "sparse_compressed_tensor",
-            "sparse_coo_tensor",
-            "sparse_csc_tensor",
-            "sparse_csr_tensor",
-        ),
+        (*SPARSE,),
         _SPARSE,
+    ),
+    **dict.fromkeys(NESTED, Absence("tensors have one shape", "padding, and polyad.nn.utils.rnn.pad_sequence")),
+    **dict.fromkeys(QUANTIZED, Absence("numbers are not quantized", "polyad.float16 or bfloat16 for smaller models")),
+    **dict.fromkeys(
+        PACKAGED, Absence("no code is packed or run from files", "polyad.save of state, and a Python package")
+    ),
+    **dict.fromkeys(
+        EXPORTED, Absence("models are not exported", "polyad.jit.capture(f, *inputs), whose nodes can be read")
+    ),
+    **dict.fromkeys(COMPILED, Absence("there is no compiler yet", "polyad.jit.capture(f, *inputs) for a graph of ops")),
+    **dict.fromkeys(
+        MASKED_BLOCKS,
+        Absence("masks are not compiled", "polyad.nn.functional.scaled_dot_product_attention(attn_mask=)"),
+    ),
+    **dict.fromkeys(
+        ("futures.Future", "futures.collect_all", "futures.wait_all", "jit.Future", "jit.fork", "jit.wait"),
+        Absence("calls are not made by themselves in other threads", "concurrent.futures"),
     ),
     "onnx.export": Absence("no ONNX files are written", "polyad.jit.capture(f, *inputs), whose nodes can be read"),
     "fx.symbolic_trace": Absence("graphs are made of ops", "polyad.jit.capture(f, *inputs), whose nodes can be read"),
@@ -56,7 +75,9 @@ ABSENT: dict[str, Absence] = {
     "jit.save": Absence(
         "there are no files of compiled code", "polyad.save(model.state_dict(), f), and the class of the model to load"
     ),
-    **dict.fromkeys(("distributed.init_process_group", "nn.parallel.DistributedDataParallel"), _ONE_PROCESS),
+    **dict.fromkeys(
+        ("distributed.init_process_group", "nn.parallel.DistributedDataParallel", *BY_PROCESSES), _ONE_PROCESS
+    ),
     **dict.fromkeys(
         ("cuda.MemPool", "cuda.use_mem_pool"),
         Absence(
@@ -80,13 +101,94 @@ ABSENT: dict[str, Absence] = {
 """What is absent, by its name under ``polyad``."""
 
 
-def stand_in(path: str) -> Callable[..., NoReturn]:
+class AbsentAttribute(NotSupported, AttributeError):
+    """An attribute of an absent class."""
+
+
+class _Absent(type):
+    """The class of absent classes, of which nothing is an instance."""
+
+    path: str
+
+    def __getattr__(cls, name: str) -> NoReturn:
+        if name.startswith("_"):  # Python's own questions
+            raise AttributeError(name)
+        raise _refusal(cls.path, AbsentAttribute)
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> NoReturn:
+        raise _refusal(cls.path)
+
+
+def _refusal(path: str, kind: type[PolyadError] = NotSupported) -> PolyadError:
+    reason, instead = ABSENT[path]
+    return kind(f"{path}: {reason}", fix=f"use {instead}")
+
+
+def stand_in(path: str) -> Any:
     """What stands at an absent name: a callable that raises NotSupported (a NotImplementedError) with the advice."""
     reason, instead = ABSENT[path]
+    name = path.rpartition(".")[2]
+    said = f"Not in polyad: {reason}. Use {instead}. Raises NotImplementedError."
+    if name[0].isupper():
+        return _Absent(name, (), {"__doc__": said, "path": path})
 
     def absent(*args: Any, **kwargs: Any) -> NoReturn:
-        raise NotSupported(f"{path}: {reason}", fix=f"use {instead}")
+        raise _refusal(path)
 
-    absent.__name__ = absent.__qualname__ = path.rpartition(".")[2]
-    absent.__doc__ = f"Not in polyad: {reason}. Use {instead}. Raises NotImplementedError."
+    absent.__name__ = absent.__qualname__ = name
+    absent.__doc__ = said
     return absent
+
+
+def lacking(module: str) -> Callable[[str], Any]:
+    """The ``__getattr__`` of a module: stands in for the absent names in it."""
+    inside = module.removeprefix("polyad.")
+
+    def stand(name: str) -> Any:
+        path = f"{inside}.{name}"
+        if path in modules():
+            return importlib.import_module(f"polyad.{path}")
+        if path not in ABSENT:
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        found = sys.modules[module].__dict__[name] = stand_in(path)
+        return found
+
+    return stand
+
+
+@cache
+def modules() -> set[str]:
+    """The modules under ``polyad`` that absent names are in, and the packages that these are in."""
+    parts = [path.split(".")[:-1] for path in ABSENT]
+    return {".".join(path[:end]) for path in parts for end in range(1, len(path) + 1)}
+
+
+class _Finder:
+    """Finds a module of which nothing but absent names is known; makes it, too."""
+
+    @staticmethod
+    def find_spec(
+        fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """See `importlib.abc.MetaPathFinder`."""
+        parent, _, name = fullname.partition(".")
+        if parent != "polyad" or name not in modules():
+            return None
+        return ModuleSpec(fullname, _Finder(), is_package=True)  # type: ignore[arg-type]
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        """See `importlib.abc.Loader`: Python's own way."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        """See `importlib.abc.Loader`."""
+        inside = module.__name__.removeprefix("polyad.")
+        names = {path[len(inside) + 1 :].partition(".")[0] for path in ABSENT if path.startswith(f"{inside}.")}
+        module.__doc__ = "A module of PyTorch's that polyad has not: its names say what to use instead."
+        module.__dict__["__getattr__"] = lacking(module.__name__)
+        module.__dict__["__dir__"] = lambda: sorted(names)
+
+
+def watch() -> None:
+    """Be asked about every module that is not found, from now on."""
+    if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
+        sys.meta_path.append(_Finder())

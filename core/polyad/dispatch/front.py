@@ -4,6 +4,7 @@
                    NumPy numbers stand for numbers, Python types for dtypes, as in PyTorch
     errors         what Python or NumPy raises for arguments that do not fit is told in polyad's words
     size=(2, 3)    sizes and dims that may be given one by one can be given by name, too, as one sequence
+    add(x, 2, y)   numbers come first in older calls, of functions that say what these numbers are
     axis=0         NumPy's names of parameters are understood, where there is a ``dim`` or an ``out``; and other names
                    that PyTorch has for one parameter
     out=           is written to
@@ -24,6 +25,7 @@ from ..tensor import Tensor
 from .arguments import CHECKS, explained
 from .autocast import cast_call, looks, without_casts
 from .caller import generated, plain_values
+from .factors import OLDER, factors_first
 from .names import ASKED, MISSING, renamed
 from .out import write_created, write_out, write_sequence, wrote_directly
 
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
 
 _BODY = """\
 def {name}({signature}):
-{spread}{names}{casts}{values}{dtype}    try:
+{older}{spread}{names}{casts}{values}{dtype}    try:
 {call}
     except Exception as error_:
         problem_ = explained_({name!r}, signature_, {given}, error_)
@@ -88,9 +90,11 @@ def front(
     dtype_of_out: bool = False,
     sequence: bool = False,
     fronts: Op | None = None,
+    factors: tuple[str, ...] = (),
 ) -> Any:
     """*definition* with all that this module's docstring lists; see `polyad.dispatch.op.function`. *other_names* are
-    pairs of a name that is understood and the parameter that it means.
+    pairs of a name that is understood and the parameter that it means; *factors* are the parameters, given by name
+    alone, that numbers mean which come first.
     """
     signature = inspect.signature(definition)
     parameters = signature.parameters
@@ -102,6 +106,7 @@ def front(
         "wrote_directly_": wrote_directly, "op_": fronts, "missing_": MISSING,
         "defaults_": {name: parameter.default for name, parameter in parameters.items()}, "Tensor_": Tensor, **CHECKS,
         "state_": state, "cast_call_": cast_call, "without_casts_": without_casts,
+        "factors_first_": factors_first, "factors_": factors,
         "__name__": __name__,
     }  # fmt: skip
 
@@ -112,7 +117,8 @@ def front(
         asked = " or ".join(["others_", *(f"{name} is missing_" for name in required)])
         return _BODY.format(
             name=definition.__name__,
-            signature=", ".join(_parts(signature, bool(other_names))),
+            signature=", ".join(_parts(signature, bool(other_names), bool(factors))),
+            older=_older(parameters) if factors else "",
             spread=_SPREAD.format(name=spread) if spread else "",
             names=ASKED.format(asked=asked, given=given) if other_names else "",
             casts=_CASTS.format(
@@ -163,16 +169,25 @@ def _is_spread(parameter: inspect.Parameter) -> bool:
     return parameter.kind is parameter.VAR_POSITIONAL and parameter.name in SPREAD
 
 
-def _parts(signature: inspect.Signature, others: bool) -> list[str]:
+def _older(parameters: Mapping[str, inspect.Parameter]) -> str:
+    """The lines that look for numbers among the operands."""
+    named = [name for name, one in parameters.items() if one.kind is one.KEYWORD_ONLY]
+    return OLDER.format(
+        operands=", ".join(name for name in parameters if name not in named),
+        keywords=", ".join(f"{name!r}: {name}" for name in named),
+    )
+
+
+def _parts(signature: inspect.Signature, others: bool, older: bool = False) -> list[str]:
     """The parameters as they stand in a def. Defaults are set afterwards; where *others* than their names are
-    understood, required parameters get a default, too.
+    understood, required parameters get a default, too; *older* calls give more by position.
     """
     parts, starred = [], False
     for parameter in signature.parameters.values():
         if parameter.kind is parameter.VAR_POSITIONAL:
             starred = True
         elif parameter.kind is parameter.KEYWORD_ONLY and not starred:
-            parts.append("*")
+            parts.append("*older_" if older else "*")
             starred = True
         star = (
             "*"

@@ -173,13 +173,15 @@ def function(
     sequence: bool = False,
     fronts: Callable[..., Any] | None = None,
     also: Mapping[str, str | tuple[str, ...]] | None = None,
+    factors: tuple[str, ...] = (),
 ) -> Callable[[F], F]:
     """Declare a public function that validates, normalises and calls ops.
 
     With a parameter ``out``, writing there is provided for; *dtype_of_out* says that its dtype is then the default of
     the parameter ``dtype``, and *sequence* that any shape of as many elements is taken. *fronts* is the op that it
     calls with its first parameters as they are where the others are left at their defaults: a kernel may then write in
-    place, or to ``out``. *also* has other names under which a parameter is understood.
+    place, or to ``out``. *also* has other names under which a parameter is understood;
+    *factors* are the parameters meant by numbers among the operands, as in PyTorch's older ``add(x, 2, y)``.
     """
     op = None if fronts is None else op_of(fronts)
 
@@ -187,7 +189,14 @@ def function(
         parameters = inspect.signature(definition).parameters
         numpy_names = "out" in parameters or ("dim" in parameters and namespace != "nn.functional")
         other_names = (*(NUMPY_NAMES if numpy_names else ()), *pairs(also))
-        call = front(definition, other_names=other_names, dtype_of_out=dtype_of_out, sequence=sequence, fronts=op)
+        call = front(
+            definition,
+            other_names=other_names,
+            dtype_of_out=dtype_of_out,
+            sequence=sequence,
+            fronts=op,
+            factors=factors,
+        )
         name = definition.__name__
         _publish(Function(name, call, None, method, inplace, definition.__module__, namespace, fronts=op))
         return call  # type: ignore[no-any-return]

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Any, NoReturn
 
-from ..compatibility.absent import stand_in
+from ..compatibility.absent import lacking, stand_in
 from ..errors import ArgumentError
 
 __all__ = [
@@ -125,7 +125,8 @@ def is_torchelastic_launched() -> bool:
     return "TORCHELASTIC_RUN_ID" in os.environ
 
 
-init_process_group = stand_in("distributed.init_process_group")
+__getattr__ = lacking(__name__)
+init_process_group: Callable[..., NoReturn] = stand_in("distributed.init_process_group")
 
 
 def _needs_group(name: str) -> Callable[..., NoReturn]:

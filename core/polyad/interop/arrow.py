@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterator, Sequence
 from typing import IO, Any
 
 import numpy as np
 
 from ..dtypes import DType
-from ..errors import PackageMissing, SerializationError
+from ..errors import SerializationError
+from ..extras import needed
 from .numpy import FROM_NUMPY, from_numpy, numpy_dtype
 
 __all__ = ["columns_of", "csv_tables", "joined", "parquet_tables", "rows_of"]
 
 
 def _pyarrow(op: str, module: str = "") -> Any:
-    try:
-        return importlib.import_module("pyarrow" + module)
-    except ImportError as error:
-        raise PackageMissing(
-            f"{op}: such files are read by pyarrow, which is not installed", fix="pip install 'polyad[tables]'"
-        ) from error
+    return needed("pyarrow" + module, "tables", f"{op}: such files are read by pyarrow")
 
 
 def parquet_tables(stream: IO[bytes], name: str, columns: Sequence[str] | None, begin: int, op: str) -> Iterator[Any]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import PackageMissing, SerializationError
+from ..errors import SerializationError
+from ..extras import needed
 from ..files import opened
 from .numpy import from_numpy
 
@@ -32,13 +32,7 @@ def decoded_image(path: str | os.PathLike[str], mode: str = "RGB") -> Tensor:
 
 
 def _pillow() -> Any:
-    try:
-        return importlib.import_module("PIL.Image")
-    except ImportError as error:
-        raise PackageMissing(
-            "decoded_image: pictures are decoded by Pillow, which is not installed",
-            fix="pip install 'polyad[images]'",
-        ) from error
+    return needed("PIL.Image", "images", "decoded_image: pictures are decoded by Pillow")
 
 
 def decoded_picture(stream: IO[bytes], name: str, mode: str = "RGB") -> Tensor:

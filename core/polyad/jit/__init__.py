@@ -8,6 +8,7 @@ structure.py   tensors inside of nested lists, tuples and dicts
 scripting.py   the decorators of PyTorch's compiler, under which code stays Python
 """
 
+from ..compatibility.absent import lacking
 from .capture import BakedValueWarning, capture, trace
 from .graph import Constant, Graph, ModuleCall, Node, Value
 from .scripting import (
@@ -26,6 +27,8 @@ from .scripting import (
     script_method,
     unused,
 )
+
+__getattr__ = lacking(__name__)
 
 __all__ = [
     "BakedValueWarning",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar, TypeVar
 
-from ..compatibility.absent import stand_in
+from .. import provided
 from ..history.hooks import RemovableHandle
 from .hook_methods import HookMethods
 
@@ -37,12 +37,13 @@ class OlderMethods(HookMethods):
         self.__dict__.update(state)
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
-        """Have ``forward`` compiled as ``polyad.compile`` would; raises NotImplementedError while nothing compiles."""
+        """Have ``forward`` compiled as `polyad.compile` would; while nothing compiles, that warns once."""
         own: Any = self
         compiler = type(self).compiler
         if compiler is None:
-            stand_in("compile")()
-        own.forward = compiler(own.forward, *args, **kwargs)
+            provided.compile(own.forward, *args, **kwargs)
+        else:
+            own.forward = compiler(own.forward, *args, **kwargs)
 
     def _moved(self: O, kind: str, device: Any) -> O:
         place = kind if device is None else f"{kind}:{device}" if isinstance(device, int) else device

@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from polyad.utils.tensorboard.graph import graph_event
+
 from .given import as_array, as_picture, as_plain
-from .graph import nodes_of
 from .tracker import Tracker, needed
 
 __all__ = ["TensorBoardTracker"]
@@ -77,14 +78,7 @@ class TensorBoardTracker(Tracker):
         self.experiment.add_text(key, text, self._seen(step))
 
     def log_graph(self, model: Any, inputs: Any = None) -> None:
-        graphs, nodes = (needed(f"tensorboardX.proto.{name}_pb2", "tensorboard") for name in ("graph", "node_def"))
-        versions, events = (needed(f"tensorboardX.proto.{name}_pb2", "tensorboard") for name in ("versions", "event"))
-        values = needed("tensorboardX.proto.attr_value_pb2", "tensorboard").AttrValue
-        graph = graphs.GraphDef(versions=versions.VersionDef(producer=22))
-        for name, kind, taken, remark in nodes_of(model, inputs):
-            attributes = {"value": values(s=remark.encode())} if remark else {}
-            graph.node.append(nodes.NodeDef(name=name, op=kind, input=taken, attr=attributes))
-        self.experiment.file_writer.add_event(events.Event(graph_def=graph.SerializeToString()))
+        self.experiment.file_writer.add_event(graph_event(model, inputs))
 
     def save(self) -> None:
         if self._writer is not None:

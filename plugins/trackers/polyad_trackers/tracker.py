@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping
 from importlib.metadata import entry_points
 from typing import Any
 
-from polyad.errors import ArgumentError, PackageMissing
+from polyad import extras
+from polyad.errors import ArgumentError
 
 __all__ = ["GROUP", "Tracker", "available", "needed", "open_tracker"]
 
@@ -97,9 +98,9 @@ class Tracker:
 
     def log_graph(self, model: Any, inputs: Any = None) -> None:
         """What a model consists of: the ops of a call with *inputs*, else its modules; as text, unless overridden."""
-        from .graph import listed
+        from polyad.utils.tensorboard.graph import captured
 
-        self.log_text("graph", listed(model, inputs))
+        self.log_text("graph", repr(model) if inputs is None else str(captured(model, inputs)))
 
     def save(self) -> None:
         """Write what is held back."""
@@ -136,15 +137,7 @@ def needed(module: str, extra: str) -> Any:
     Raises:
         ImportError (PackageMissing): it is not installed.
     """
-    try:
-        return importlib.import_module(module)
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] != module.partition(".")[0]:
-            raise
-        raise PackageMissing(
-            f"open_tracker: {extra!r} is written by {module.partition('.')[0]}, which is not installed",
-            fix=f"pip install 'polyad[{extra}]'",
-        ) from None
+    return extras.needed(module, extra, f"open_tracker: {extra!r} is written by {module.partition('.')[0]}")
 
 
 def available() -> list[str]:

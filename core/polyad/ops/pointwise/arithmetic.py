@@ -49,8 +49,8 @@ gradient(_add, input=lambda g: g, other=lambda g: g)
 linear_in(_add, "input", "other")
 
 
-@function(inplace=True, fronts=_add)
-def add(input: Tensor | Number, other: Tensor | Number, alpha: Number = 1, *, out: Tensor | None = None) -> Tensor:
+@function(inplace=True, fronts=_add, factors=("alpha",))
+def add(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
     """``input + alpha * other``, element by element.
 
     Shapes broadcast; dtypes promote. Raises RuntimeError when shapes do not broadcast, devices differ or *alpha* is a
@@ -72,8 +72,8 @@ gradient(_sub, input=lambda g: g, other=lambda g: _neg(g))
 linear_in(_sub, "input", "other")
 
 
-@function(inplace=True, fronts=_sub)
-def sub(input: Tensor | Number, other: Tensor | Number, alpha: Number = 1, *, out: Tensor | None = None) -> Tensor:
+@function(inplace=True, fronts=_sub, factors=("alpha",))
+def sub(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
     """``input - alpha * other``, element by element.
 
     Shapes broadcast; dtypes promote. Raises RuntimeError for bool operands, shapes that do not broadcast, mixed
@@ -510,7 +510,7 @@ gradient(
 )
 
 
-@function(inplace=True)
+@function(inplace=True, factors=("value",))
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1, out: Tensor | None = None) -> Tensor:
     """``input + value * tensor1 * tensor2``, element by element.
 
@@ -561,7 +561,7 @@ symmetric(_div, _floor_divide, _trunc_divide, _remainder, _fmod, _neg, abs, sign
 symmetric(sgn, holomorphic=False)
 
 
-@function(inplace=True)
+@function(inplace=True, factors=("value",))
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1, out: Tensor | None = None) -> Tensor:
     """``input + value * tensor1 / tensor2``, element by element.
 

@@ -178,7 +178,7 @@ def _factors(op: str, input: Tensor, beta: Any, alpha: Any) -> tuple[Number, Num
     return _factor(op, "beta", beta, dtype), _factor(op, "alpha", alpha, dtype)
 
 
-@function(inplace=True)
+@function(inplace=True, factors=("beta", "alpha"))
 def addmm(
     input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None
 ) -> Tensor:
@@ -196,7 +196,7 @@ def addmm(
     return _addmm(input, mat1, mat2, beta, alpha)
 
 
-@function(inplace=True)
+@function(inplace=True, factors=("beta", "alpha"))
 def baddbmm(
     input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None
 ) -> Tensor:
@@ -213,7 +213,7 @@ def baddbmm(
     return _baddbmm(input, batch1, batch2, beta, alpha)
 
 
-@function(inplace=True)
+@function(inplace=True, factors=("beta", "alpha"))
 def addmv(
     input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None
 ) -> Tensor:
@@ -230,7 +230,7 @@ def addmv(
     return _addmv(input, mat, vec, beta, alpha)
 
 
-@function(inplace=True)
+@function(inplace=True, factors=("beta", "alpha"))
 def addbmm(
     input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None
 ) -> Tensor:
@@ -257,7 +257,7 @@ def addbmm(
     return _addmm(input, wide, _reshape(batch2, (inner, columns)), beta, alpha)
 
 
-@function(inplace=True)
+@function(inplace=True, factors=("beta", "alpha"))
 def addr(
     input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None
 ) -> Tensor:

@@ -1,33 +1,31 @@
-"""What a model consists of, as text and as the nodes of a picture."""
+"""What a model consists of, as the nodes of TensorBoard's picture."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
-import polyad
+from ... import provided
+from ...extras import needed
+from ...history.grad_mode import no_grad
+from ...random import get_rng_state, set_rng_state
 
-__all__ = ["listed", "nodes_of"]
+__all__ = ["captured", "graph_event", "nodes_of"]
 
 
 def captured(model: Any, inputs: Any) -> Any:
     """The ops of a call of *model*; its mode and the generators are as they were."""
     given = inputs if isinstance(inputs, tuple) else (inputs,)
     modes = {part: part.training for part in model.modules()}
-    random = polyad.get_rng_state()
+    random = get_rng_state()
     model.eval()  # so that normalizations count no batch
     try:
-        with polyad.no_grad():
-            return polyad.jit.capture(model, *given)
+        with no_grad():
+            return provided.capture(model, *given)
     finally:
-        polyad.set_rng_state(random)
+        set_rng_state(random)
         for part, mode in modes.items():
             part.training = mode
-
-
-def listed(model: Any, inputs: Any = None) -> str:
-    """The listing of a call with *inputs*, else of the modules."""
-    return repr(model) if inputs is None else str(captured(model, inputs))
 
 
 def nodes_of(model: Any, inputs: Any = None) -> Iterator[tuple[str, str, list[str], str]]:
@@ -68,3 +66,16 @@ def _numbers(structure: Any) -> Iterator[int]:
         return
     for item in structure:
         yield from _numbers(item)
+
+
+def graph_event(model: Any, inputs: Any = None) -> Any:
+    """The event of tensorboardX's that shows `nodes_of` a model."""
+    graphs, kinds, versions, events, values = (
+        needed(f"tensorboardX.proto.{name}_pb2", "tensorboard", "graph_event: graphs are written by tensorboardX")
+        for name in ("graph", "node_def", "versions", "event", "attr_value")
+    )
+    graph = graphs.GraphDef(versions=versions.VersionDef(producer=22))
+    for name, kind, taken, remark in nodes_of(model, inputs):
+        attributes = {"value": values.AttrValue(s=remark.encode())} if remark else {}
+        graph.node.append(kinds.NodeDef(name=name, op=kind, input=taken, attr=attributes))
+    return events.Event(graph_def=graph.SerializeToString())

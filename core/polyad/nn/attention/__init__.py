@@ -12,10 +12,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import IntEnum
 
-from ..errors import ConditionError, safe_repr
-from ..settings import allowed_attention
+from ...compatibility.absent import lacking
+from ...errors import ConditionError, safe_repr
+from ...settings import allowed_attention
 
 __all__ = ["SDPBackend", "sdpa_kernel"]
+
+__getattr__ = lacking(__name__)
 
 
 class SDPBackend(IntEnum):

@@ -1,0 +1,201 @@
+"""The names that PyTorch has and polyad has not, where there are many of a kind; `polyad.compatibility.absent` says of
+each kind why, and what to use instead.
+"""
+
+from __future__ import annotations
+
+__all__ = ["BY_PROCESSES", "COMPILED", "EXPORTED", "MASKED_BLOCKS", "NESTED", "PACKAGED", "QUANTIZED", "SPARSE"]
+
+
+def _in(module: str, names: str) -> tuple[str, ...]:
+    return tuple(f"{module}.{name}" if module else name for name in names.split())
+
+
+SPARSE = (
+    *_in(
+        "",
+        """
+        hspmm saddmm smm sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor
+        sparse_coo_tensor sparse_csc_tensor sparse_csr_tensor sspaddmm
+        """,
+    ),
+    *_in(
+        "sparse",
+        """
+        SparseSemiStructuredTensor SparseSemiStructuredTensorCUSPARSELT
+        SparseSemiStructuredTensorCUTLASS addmm as_sparse_gradcheck check_sparse_tensor_invariants
+        log_softmax mm softmax sum to_sparse_semi_structured
+        """,
+    ),
+)
+
+NESTED = (
+    *_in(
+        "nested",
+        """
+        as_nested_tensor masked_select narrow nested_tensor nested_tensor_from_jagged
+        to_padded_tensor
+        """,
+    ),
+)
+
+QUANTIZED = (
+    *_in(
+        "ao.quantization",
+        """
+        DeQuantStub FakeQuantize HistogramObserver MinMaxObserver QConfig QConfigMapping QuantStub
+        QuantWrapper convert default_dynamic_qconfig default_qconfig fuse_modules fuse_modules_qat
+        get_default_qat_qconfig get_default_qconfig get_default_qconfig_mapping prepare prepare_qat
+        quantize quantize_dynamic
+        """,
+    ),
+    *_in(
+        "quantization",
+        """
+        DeQuantStub FakeQuantize HistogramObserver MinMaxObserver QConfig QConfigMapping QuantStub
+        QuantWrapper convert default_dynamic_qconfig default_qconfig fuse_modules fuse_modules_qat
+        get_default_qat_qconfig get_default_qconfig get_default_qconfig_mapping prepare prepare_qat
+        quantize quantize_dynamic
+        """,
+    ),
+    *_in(
+        "",
+        """
+        dequantize int_repr quantize_per_channel quantize_per_tensor quantize_per_tensor_dynamic
+        """,
+    ),
+)
+
+PACKAGED = (
+    *_in(
+        "package",
+        """
+        EmptyMatchError Importer OrderedImporter PackageExporter PackageImporter PackagingError
+        is_from_package sys_importer
+        """,
+    ),
+)
+
+EXPORTED = (
+    *_in(
+        "export",
+        """
+        AdditionalInputs Constraint CustomDecompTable Dim ExportBackwardSignature
+        ExportGraphSignature ExportedProgram FlatArgsAdapter ModuleCallEntry ModuleCallSignature
+        ShapesCollection UnflattenedModule default_decompositions dims draft_export export load
+        register_dataclass save unflatten
+        """,
+    ),
+    *_in(
+        "fx",
+        """
+        Graph GraphModule Interpreter Node Tracer Transformer has_side_effect map_arg
+        replace_pattern
+        """,
+    ),
+    *_in(
+        "onnx",
+        """
+        ExportableModule InputObserver ONNXProgram OnnxExporterError
+        """,
+    ),
+)
+
+COMPILED = (
+    *_in(
+        "compiler",
+        """
+        keep_portable_guards_unsafe keep_tensor_guards_unsafe load_cache_artifacts
+        load_compiled_function save_cache_artifacts skip_all_guards_unsafe
+        skip_guard_on_all_nn_modules_unsafe skip_guard_on_globals_unsafe
+        skip_guard_on_inbuilt_nn_modules_unsafe
+        """,
+    ),
+    *_in(
+        "jit",
+        """
+        Attribute CompilationUnit ScriptFunction export_opnames trace_module
+        """,
+    ),
+    *_in(
+        "",
+        """
+        cond
+        """,
+    ),
+)
+
+MASKED_BLOCKS = (
+    *_in(
+        "nn.attention.flex_attention",
+        """
+        AuxOutput AuxRequest BlockMask FlexKernelOptions and_masks create_block_mask create_mask
+        flex_attention noop_mask or_masks
+        """,
+    ),
+)
+
+BY_PROCESSES = (
+    *_in(
+        "distributed",
+        """
+        AllToAllOptions AllreduceCoalescedOptions AllreduceOptions Backend BackendConfig
+        BarrierOptions BroadcastOptions DebugLevel DeviceMesh DistBackendError DistError
+        DistNetworkError DistStoreError GatherOptions GroupMember GroupName P2POp PrefixStore
+        ProcessGroupGloo QueueEmptyError ReduceOptions ReduceScatterOptions ScatterOptions Store
+        Work all_gather_coalesced all_gather_single all_reduce_coalesced batch_isend_irecv
+        breakpoint get_backend_config get_debug_level get_default_backend_for_device get_global_rank
+        get_group_rank get_node_local_rank get_pg_count get_process_group_ranks init_device_mesh
+        new_subgroups new_subgroups_by_enumeration record_comm recv_object_list
+        reduce_scatter_single register_rendezvous_handler rendezvous send_object_list shrink_group
+        split_group supports_complex
+        """,
+    ),
+    *_in(
+        "distributed.checkpoint",
+        """
+        BytesStorageMetadata CheckpointException ChunkStorageMetadata DefaultLoadPlanner
+        DefaultSavePlanner FileSystemReader FileSystemWriter HuggingFaceStorageReader
+        HuggingFaceStorageWriter LoadPlan LoadPlanner Metadata QuantizedHuggingFaceStorageReader
+        ReadItem SavePlan SavePlanner StorageReader StorageWriter TensorStorageMetadata WriteItem
+        async_save load load_sharded_optimizer_state_dict load_state_dict save save_state_dict
+        """,
+    ),
+    *_in(
+        "distributed.device_mesh",
+        """
+        DeviceMesh init_device_mesh
+        """,
+    ),
+    *_in(
+        "distributed.fsdp",
+        """
+        BackwardPrefetch CPUOffload CPUOffloadPolicy DataParallelMeshDims FSDPModule
+        FullOptimStateDictConfig FullStateDictConfig FullyShardedDataParallel
+        LocalOptimStateDictConfig LocalStateDictConfig MixedPrecision MixedPrecisionPolicy
+        OffloadPolicy OptimStateDictConfig OptimStateKeyType ShardedOptimStateDictConfig
+        ShardedStateDictConfig ShardingStrategy StateDictConfig StateDictSettings StateDictType
+        UnshardHandle fully_shard register_fsdp_forward_method share_comm_ctx
+        """,
+    ),
+    *_in(
+        "distributed.optim",
+        """
+        DistributedOptimizer PostLocalSGDOptimizer ZeroRedundancyOptimizer as_functional_optim
+        """,
+    ),
+    *_in(
+        "distributed.tensor",
+        """
+        DTensor Partial Placement Replicate Shard distribute_module distribute_tensor empty full
+        ones rand randn zeros
+        """,
+    ),
+    *_in(
+        "distributed.tensor.parallel",
+        """
+        ColwiseParallel ParallelStyle PrepareModuleInput PrepareModuleInputOutput
+        PrepareModuleOutput RowwiseParallel SequenceParallel loss_parallel parallelize_module
+        """,
+    ),
+)
