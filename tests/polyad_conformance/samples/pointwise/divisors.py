@@ -11,6 +11,7 @@ from polyad.dtypes import bool_, float32, int8, int64
 from ...patterns import binary
 from ...sample import INTEGERS, ErrorCase, Sample
 
+
 def wrapped(function):
     """*function* of Python's integers, its results in int64."""
     return np.vectorize(lambda a, b: (function(a, b) + 2**63) % 2**64 - 2**63, otypes=[np.int64])
