@@ -14,6 +14,7 @@ from ...dispatch.effects import Effect, Result, declare
 from ...dispatch.op import method
 from ...dispatch.views import layout_of
 from ...dispatch.wrapped import check_own_memory
+from ...dtypes import DType
 from ...errors import ArgumentTypeError, AutogradError, DeviceError, DTypeError, ShapeError, safe_repr
 from ...history.node import Leaf
 from ...layout import Shape, Strides, check_sizes, contiguous_strides, normalize_shape, reach

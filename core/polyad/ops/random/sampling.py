@@ -556,7 +556,9 @@ def normal(
         if std._type.dtype.category == FLOATING:
             check_all(
                 std.detach() >= 0,
-                lambda position, value: ShapeError("normal: std holds numbers that are not 0 or more", fix="pass 0 or more"),
+                lambda position, value: ShapeError(
+                    "normal: std holds numbers that are not 0 or more", fix="pass 0 or more"
+                ),
                 mean=mean,
                 std=std,
             )
