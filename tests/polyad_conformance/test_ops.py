@@ -46,6 +46,11 @@ def test_whole_range(sample, dtype, target):
     integers.check_whole_range(sample, dtype, target)
 
 
+@over_samples(integers.pair_dtypes)
+def test_pairs(sample, dtype, target):
+    integers.check_pairs(sample, dtype, target)
+
+
 @over_samples(lambda sample: sample.dtypes[-1:] if sample.aliasing == "none" else ())
 def test_neighbours(sample, dtype, target):
     guards.check_neighbours(sample, dtype, target)

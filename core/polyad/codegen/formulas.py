@@ -111,11 +111,12 @@ _ERFCX = (
 
 FUNCTIONS: dict[str, tuple[str, str]] = {
     "times_plus": ("<T> a, <T> b, <T> c", "return a * b + c;"),
-    # Processors trap on an integer divided by 0, and on the least integer by -1: neither reaches the division.
+    # Processors trap on an integer divided by 0, and on the least integer by -1: neither reaches the division. Of an
+    # unsigned type, (<T>)(-1) is the largest number.
     "quotient": (
         "<T> a, <T> b",
-        "const <T> d = ((b == (<T>)(0)) | (b == (<T>)(-1))) ? (<T>)(1) : b;\n"
-        "    return (b == (<T>)(-1)) ? (<T>)((<T>)(0) - a) : (<T>)(a / d);",
+        "const <T> d = ((b == (<T>)(0)) | ((b == (<T>)(-1)) & (b < (<T>)(0)))) ? (<T>)(1) : b;\n"
+        "    return ((b == (<T>)(-1)) & (b < (<T>)(0))) ? (<T>)((<T>)(0) - a) : (<T>)(a / d);",
     ),
     "integer_fmod": ("<T> a, <T> b", "const <T> q = @quotient(a, b);\n    return a - q * b;"),
     "integer_remainder": (

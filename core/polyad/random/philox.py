@@ -26,7 +26,8 @@ them so:
                             w[4j + 2], w[4j + 3] as 53-bit numbers are for uniform
     integers     of range r = high - low
                  r <= 2**24 low + (w[i] * r >> 32)
-                 else       low + (w[2i] * 2**31 + (w[2i + 1] >> 1)) mod r
+                 <= 2**63   low + (w[2i] * 2**31 + (w[2i + 1] >> 1)) mod r
+                 else       n = w[2i] * 2**32 + w[2i + 1] - 2**63; n + r if n < low, n - r if n >= high
     bernoulli    w[i] < p * 2**32 rounded to the nearest integer; with a tensor of probabilities, uniform[i] < p[i]
     exponential  -log(u) / rate
                  float32    u = (w[i] >> 9) * 2**-23 + 2**-24; rounded for the half precision types

@@ -2,22 +2,28 @@
 
 A kernel that computes or keeps int64 in float64 or in 32 bits is right for the small numbers of samples; so is one that
 takes uint8 for int8, lets products saturate, or forgets that the smallest integer has no negative.
+
+Of the dtypes of 8 bits there are no more than 65,536 pairs, so every op of one or two operands is given all of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 import polyad
+from polyad.dispatch.structure import Pointwise
 from polyad.dtypes import DType
 
-from ..calls import Target, draw, result_dtypes
+from ..calls import Expected, Target, draw, function_of, kwargs_of, result_dtypes
 from ..layouts import contiguous, to_host
 from ..sample import INTEGERS, Sample
-from ..tolerance import is_inexact
+from ..samples import families
+from ..tolerance import assert_equal, is_inexact, wide
+from .lengths import is_long, op_of
 from .values import check_call
 
 WIDE = (np.arange(24).reshape(4, 6) * 0x123456789ABCD - 2**50) | 1
@@ -126,3 +132,102 @@ def check_whole_range(sample: Sample, widest: DType, target: Target) -> None:
     for dtype in (one for one in sample.dtypes if one in INTEGERS and one in target.dtypes):
         args = draw(sample, dtype, target.seed, whole_range=True)
         check_call(sample, dtype, target, args, (contiguous,), f"{sample.label} {dtype.name} of its whole range")
+
+
+# ------------------------------------------------------------------------------------------------ all pairs
+
+DIVISIONS = frozenset({"div", "floor_divide", "fmod", "remainder"})
+"""Ops that refuse integers divided by zero."""
+
+FEW = 512
+"""Elements that a device may compute in another way than 65,536 of them."""
+
+
+@cache
+def _paired() -> frozenset[int]:
+    """For each public function on elements, and each way of calling it, one sample of tensors alone."""
+    chosen = {}
+    for samples, _ in families().values():
+        for sample in samples:
+            op = op_of(sample)
+            if op is None or not isinstance(op.structure, Pointwise) or sample.call is not None:
+                continue
+            integers = [dtype for dtype in sample.dtypes if dtype in INTEGERS]
+            args = draw(sample, integers[-1], 0) if len(integers) > 1 else (None,)
+            if all(is_long(one) and one.dtype == integers[-1].name for one in args):
+                chosen.setdefault((sample.op, repr(sorted(sample.kwargs.items()))), sample)
+    return frozenset(map(id, chosen.values()))
+
+
+def pair_dtypes(sample: Sample) -> tuple[DType, ...]:
+    """The integer dtypes of a sample of elements that gives integers or bools."""
+    if id(sample) not in _paired():
+        return ()
+    return tuple(
+        dtype
+        for dtype in sample.dtypes
+        if dtype in INTEGERS and not any(is_inexact(result) for result in result_dtypes(sample, dtype))
+    )
+
+
+def edges(dtype: DType) -> np.ndarray:
+    """Integers around zero, the limits of a dtype, their halves and their roots."""
+    limits, bits = np.iinfo(dtype.name), dtype.itemsize * 8
+    centres = [0, *(sign * 2**power for power in (bits // 2, bits - 2, bits - 1, bits) for sign in (1, -1))]
+    near = {centre + step for centre in centres for step in (-2, -1, 0, 1, 2)} | {3, 7, 10, 100}
+    return np.array(sorted(one for one in near if limits.min <= one <= limits.max), dtype.name)
+
+
+def _pairs_of(dtype: DType, operands: int) -> np.ndarray:
+    """All tuples of so many operands if they are few, else those of `edges`, as often as a block of work has place."""
+    limits = np.iinfo(dtype.name)
+    whole = dtype.itemsize == 1 and operands < 3
+    values = np.arange(limits.min, limits.max + 1).astype(dtype.name) if whole else edges(dtype)
+    grid = np.stack(np.meshgrid(*[values] * operands, indexing="ij")).reshape(operands, -1)
+    return np.resize(grid.T, (max(grid.shape[1], 2049), operands)).T
+
+
+def check_pairs(sample: Sample, dtype: DType, target: Target) -> None:
+    """All pairs of operands of 8 bits, and pairs of the extremes of wider ones: at once, a few at a time, one of the
+    operands a single number.
+    """
+    operands = _pairs_of(dtype, len(draw(sample, dtype, target.seed)))
+    if sample.op in DIVISIONS:
+        operands = operands[:, operands[1] != 0]
+    kwargs, wide_kwargs = kwargs_of(sample, dtype, target.device, tuple(operands))
+    expected = Expected.of(sample, dtype, wide(tuple(operands)), wide_kwargs)
+    reference, result = expected.references[0], expected.dtypes[0]
+    function, what = function_of(sample), f"{sample.label} {dtype.name}"
+    tensors = [polyad.tensor(one, device=target.device) for one in operands]
+    with target.watching():
+        at_once = function(*tensors, **kwargs)
+    assert_equal(to_host(at_once), reference, result, what=f"{what}, all pairs{_shown(at_once, reference, operands)}")
+    with target.unwatched():
+        parts = [function(*some, **kwargs) for some in zip(*[one.split(FEW) for one in tensors])]
+        few = to_host(polyad.cat(parts))
+    assert_equal(few, reference, result, what=f"{what}, all pairs, {FEW} at a time{_shown(few, reference, operands)}")
+    if len(operands) == 2:
+        _check_single(function, operands, kwargs, target, reference, result, what)
+
+
+def _check_single(
+    function: Any, operands: np.ndarray, kwargs: Any, target: Target, reference: Any, result: DType, what: str
+) -> None:
+    """One of two operands a 0-d tensor."""
+    limits = np.iinfo(operands.dtype)
+    for place in (0, 1):
+        for number in {int(limits.min), -1, 2, int(limits.max)} & set(operands[place].tolist()):
+            here = operands[place] == number
+            args = [polyad.tensor(one[here], device=target.device) for one in operands]
+            args[place] = args[place][0]
+            with target.unwatched():
+                got = to_host(function(*args, **kwargs))
+            assert_equal(got, reference[here], result, what=f"{what}, operand {place} the number {number}")
+
+
+def _shown(got: Any, reference: Any, operands: np.ndarray) -> str:
+    """The first operands whose result is wrong."""
+    values = got if isinstance(got, np.ndarray) else to_host(got)
+    with np.errstate(all="ignore"):
+        wrong = np.flatnonzero(values != reference.astype(values.dtype)) if values.shape == reference.shape else []
+    return f" (first {operands[:, wrong[0]].tolist()})" if len(wrong) else ""

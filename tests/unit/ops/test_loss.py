@@ -58,10 +58,24 @@ def test_binary_cross_entropy_at_the_ends():
     assert x.grad.isfinite().all()
 
 
-@pytest.mark.parametrize("name", ["kl_div", "poisson_nll_loss", "soft_margin_loss"])
+@pytest.mark.parametrize("name", ["multilabel_soft_margin_loss", "soft_margin_loss"])
 def test_a_column_against_a_vector_is_refused(name):
     with pytest.raises(RuntimeError, match=r"input \(4, 1\) and target \(4,\) must have one shape"):
         getattr(F, name)(polyad.zeros(4, 1), polyad.zeros(4))
+
+
+@pytest.mark.parametrize("name", ["hinge_embedding_loss", "kl_div", "mse_loss", "poisson_nll_loss"])
+def test_a_column_against_a_vector_broadcasts_and_is_warned_about(name):
+    column, vector = polyad.tensor([[-0.5], [-1.0]]), polyad.tensor([1.0, 0.25, 2.0])
+    with pytest.warns(UserWarning, match=r"target \(3,\) has another shape than input \(2, 1\)"):
+        loss = getattr(F, name)(column, vector, reduction="none")
+    assert loss.tolist() == getattr(F, name)(column.expand(2, 3), vector.expand(2, 3), reduction="none").tolist()
+
+
+def test_the_batch_of_kl_div_is_that_of_the_input():
+    with pytest.warns(UserWarning, match="another shape"):
+        loss = F.kl_div(polyad.ones(3), polyad.ones(2, 3), reduction="batchmean")
+    assert loss.item() == -2
 
 
 @pytest.mark.parametrize("weight", [None, [1.0, 2.0, 3.0]])

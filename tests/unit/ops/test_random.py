@@ -72,6 +72,22 @@ def test_random_without_bounds_fills_the_dtype(dtype, most):
     assert most - most // 100 <= max(values) <= most
 
 
+@pytest.mark.parametrize(
+    ("dtype", "end"), [(polyad.uint8, 256), (polyad.int8, 128), (polyad.bfloat16, 257), (polyad.int64, 2**63)]
+)
+@pytest.mark.parametrize("start", [0, 100])
+def test_random_from_a_number_on_goes_to_the_end_of_the_dtype(dtype, end, start):
+    values = polyad.empty(3000, dtype=dtype).random_(start, None, generator=generator()).tolist()
+    assert start <= min(values) <= start + (end - start) // 20
+    assert end - (end - start) // 20 <= max(values) < end
+
+
+def test_random_fills_int64_from_its_least_number_on():
+    values = polyad.empty(3000, dtype=polyad.int64).random_(-(2**63), None, generator=generator()).tolist()
+    assert min(values) < -(2**62) * 1.9
+    assert max(values) > 2**62 * 1.9
+
+
 def test_dropout_scales_what_it_keeps_and_its_gradient_has_the_same_mask():
     x = polyad.ones(1000, requires_grad=True)
     out = F.dropout(x, 0.2)

@@ -358,6 +358,8 @@ def test_set():
     assert x.set_().shape == (0,)
     with pytest.raises(RuntimeError, match="memory of int64"):
         x.set_(polyad.arange(3))
+    with pytest.raises(RuntimeError, match="memory of int64"):
+        x.set_(polyad.arange(3).storage())
     with pytest.raises(RuntimeError, match="requires a gradient"):
         polyad.zeros(2, requires_grad=True).set_(y)
     with pytest.raises(RuntimeError, match="reach element"):

@@ -210,6 +210,18 @@ def integers(shape: tuple[int, ...], low: int, high: int, generator: Any, dtype:
             np.add(numbers.view(np.int64), low, out=part)
 
         _draw(out.size, 4, *generator.take(out.size), convert, out)
+    elif span > 2**63:
+
+        def convert64(bits: Any, part: Any) -> None:
+            first, second = bits.reshape(-1, 2)[: len(part)].astype(np.int64).T
+            numbers = ((first - 2**31) << 32) + second
+            below, above = numbers < low, numbers > high - 1
+            part[...] = numbers
+            # By the length of the range, which int64 does not hold.
+            part[below] = numbers[below] - low + (high - 1) + 1
+            part[above] = numbers[above] - (high - 1) - 1 + low
+
+        _draw(out.size, 2, *generator.take(2 * out.size), convert64, out)
     else:
 
         def convert63(bits: Any, part: Any) -> None:

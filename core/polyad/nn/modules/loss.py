@@ -2,7 +2,7 @@
 
 What each computes, and when it raises, is documented with its functional form.
 
-A loss never broadcasts its target: an (N, 1) prediction against an (N,) target is an error, not an (N, N) loss.
+A loss whose target broadcasts warns, or raises: an (N, 1) prediction against an (N,) target is seldom meant as (N, N).
 """
 
 from __future__ import annotations

@@ -242,7 +242,7 @@ def norm(
 
     A pair of dims with an order, or an order alone for a 2-d A, is `polyad.linalg.matrix_norm`; everything else is
     `polyad.linalg.vector_norm` (of order 2 if there is none). Raises RuntimeError if *ord* is given without *dim* and A
-    is neither 1-d nor 2-d, and what these two raise.
+    is neither 1-d nor 2-d, for a *dim* of more than two dimensions or of none, and what these two raise.
 
     >>> import polyad
     >>> A = polyad.tensor([[3.0, 0.0], [0.0, -4.0]])
@@ -250,6 +250,12 @@ def norm(
     (tensor(5.), tensor(4.), tensor([3., 4.]))
     """
     check_tensor(A, "norm", "A")
+    if isinstance(dim, (tuple, list)) and len(dim) not in (1, 2):
+        raise ShapeError(
+            f"norm: dim is {safe_repr(dim)}, neither one dimension, for vectors, nor two, for matrices",
+            operands={"A": A},
+            fix="use polyad.linalg.vector_norm, which takes any number of them",
+        )
     if ord is not None:
         if dim is None and A.ndim not in (1, 2):
             raise ShapeError(

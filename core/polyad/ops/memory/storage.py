@@ -14,6 +14,7 @@ from ...dispatch.effects import Effect, Result, declare
 from ...dispatch.op import method
 from ...dispatch.views import layout_of
 from ...dispatch.wrapped import check_own_memory
+from ...dtypes import DType
 from ...errors import ArgumentTypeError, AutogradError, DeviceError, DTypeError, ShapeError, safe_repr
 from ...history.node import Leaf
 from ...layout import Shape, Strides, check_sizes, contiguous_strides, normalize_shape, reach
@@ -49,6 +50,7 @@ def set_(
     """
     type_ = check_tensor(self, "set_", "self")._type
     if isinstance(source, TypedStorage):
+        _check_dtype(self, source.dtype, source)
         source = source.untyped()
     if isinstance(source, UntypedStorage):
         room = source.nbytes() // type_.dtype.itemsize
@@ -59,12 +61,7 @@ def set_(
         from ..creation.factories import empty
 
         return _set(self, empty(0, dtype=type_.dtype, device=type_.device))
-    if check_tensor(source, "set_", "source")._type.dtype is not type_.dtype:
-        raise DTypeError(
-            f"set_: a tensor of {type_.dtype.name} cannot show memory of {source.dtype.name}",
-            operands={"self": self, "source": source},
-            fix="set_(source.view(dtype)) reads it as another dtype",
-        )
+    _check_dtype(self, check_tensor(source, "set_", "source")._type.dtype, source)
     if source._type.device != type_.device:
         raise DeviceError(
             "set_: self and source are on different devices",
@@ -74,6 +71,15 @@ def set_(
     if size is None:
         return _set(self, source.detach())
     return _set(self, _window(source.detach(), normalize_shape((size,), "set_"), stride, storage_offset))
+
+
+def _check_dtype(self: Tensor, dtype: DType, source: Tensor | TypedStorage) -> None:
+    if dtype is not self._type.dtype:
+        raise DTypeError(
+            f"set_: a tensor of {self._type.dtype.name} cannot show memory of {dtype.name}",
+            operands={"self": self, "source": source},
+            fix="set_(source.view(dtype)) reads a tensor's as another dtype, set_(source.untyped()) a storage's",
+        )
 
 
 def _window(whole: Tensor, shape: Shape, stride: Sequence[int] | None, offset: int) -> Tensor:

@@ -33,6 +33,7 @@ from ...errors import ArgumentTypeError, DTypeError, OptionError, safe_repr
 from ...state import state
 from ...tensor import Tensor, check_tensor
 from ..creation.factories import zeros_like
+from ..declaring.half_types import in_float32
 from ..declaring.whole_numbers import whole
 from ..memory.copying import wrapped_factor
 
@@ -252,6 +253,7 @@ def floor_divide(input: Tensor | Number, other: Tensor | Number, *, out: Tensor 
 
 
 @composite(dtype=exact_numbers(_divisible("trunc_divide"), 1), structure=pointwise)
+@in_float32
 def _trunc_divide(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """input / other rounded towards zero."""
     dtype = common_dtype(tuple(value._type if isinstance(value, Tensor) else type(value) for value in (input, other)))

@@ -7,10 +7,11 @@ row-major order, whatever the strides.
 from __future__ import annotations
 
 import math
+from types import EllipsisType
 
 from ...dispatch.inplace import check_writable, write
 from ...dispatch.op import method
-from ...dtypes import BOOL, FLOATING, INTEGER, bfloat16, float16, float32, float64, int64
+from ...dtypes import BOOL, FLOATING, INTEGER, DType, bfloat16, float16, float32, float64, int64
 from ...errors import DTypeError, ShapeError
 from ...random.generator import Generator, generator_or_default
 from ...tensor import Tensor
@@ -56,8 +57,8 @@ def uniform_(self: Tensor, from_: float = 0.0, to: float = 1.0, *, generator: Ge
 def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     """Write normally distributed numbers. Raises RuntimeError for integers and a negative std."""
     check_writable("normal_", self)
-    if std < 0:
-        raise ShapeError(f"normal_: std {std} is negative", operands={"self": self}, fix="pass 0 or more")
+    if not std >= 0:
+        raise ShapeError(f"normal_: std {std} is not 0 or more", operands={"self": self}, fix="pass 0 or more")
     type_ = self._type
     return write(
         "normal_",
@@ -102,28 +103,27 @@ def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Generator | Non
 _EXACT_BITS = {float16: 11, bfloat16: 8, float32: 24, float64: 53}
 
 
+def _end(dtype: DType) -> int:
+    """What comes after the integers from 0 on that *dtype* holds without a gap."""
+    if dtype.category == FLOATING:
+        return int(2 ** _EXACT_BITS[dtype]) + 1
+    signed = dtype.name.startswith("int")
+    return 2 if dtype.category == BOOL else int(2 ** (8 * dtype.itemsize - signed))
+
+
 @method(also={"from": "from_"})
 def random_(
-    self: Tensor, from_: int | None = None, to: int | None = None, *, generator: Generator | None = None
+    self: Tensor, from_: int | None = None, to: int | EllipsisType | None = ..., *, generator: Generator | None = None
 ) -> Tensor:
-    """Write integers in [from_, to): ``random_(to)`` starts at 0, ``random_()`` takes all that the dtype holds exactly.
+    """Write integers in [from_, to): ``random_(to)`` starts at 0, ``random_()`` too; without an end, as in
+    ``random_(from_, None)``, they go as far as the dtype holds all integers.
 
     Raises RuntimeError unless from_ < to and the dtype holds both.
     """
     check_writable("random_", self)
     type_ = self._type
-    low, high = (0, from_) if to is None else (from_ or 0, to)
-    if high is None:
-        dtype = type_.dtype
-        signed = dtype.name.startswith("int")
-        high = (
-            2 ** _EXACT_BITS[dtype] + 1
-            if dtype.category == FLOATING
-            else 2
-            if dtype.category == BOOL
-            else 2 ** (8 * dtype.itemsize - signed)
-        )
-    bounds = _range("random_", low, high)
+    low, high = (0, from_) if to is ... else (from_ or 0, to)
+    bounds = _range("random_", low, _end(type_.dtype) if high is None else high)
     numbers = _integers(
         self._array.shape,
         *bounds,

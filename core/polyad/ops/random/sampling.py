@@ -38,6 +38,7 @@ from ...state import state
 from ...tensor import Tensor, check_room, check_tensor
 from ..creation.factories import finished
 from ..memory.copying import _copy_strided
+from ..pointwise.where import where
 from ..reductions.any_all import check_all
 
 if TYPE_CHECKING:
@@ -154,10 +155,21 @@ def _integers(shape: Shape, low: int, high: int, generator: Generator, dtype: DT
     if span <= ONE_WORD_RANGE:
         numbers = _words(count, generator, device) * span >> 32
     else:
+        if span > 2**63:
+            return _folded(count, low, high, generator, device).to(dtype).reshape(shape)
         numbers = _keys(count, generator, device)
         if span < 2**63:
             numbers = numbers % span
     return (numbers + low if low else numbers).to(dtype).reshape(shape)
+
+
+def _folded(count: int, low: int, high: int, generator: Generator, device: Device) -> Tensor:
+    """Any int64 numbers; those outside [low, high), which are fewer than inside, moved by its length."""
+    first_words, second_words = _pairs(count, generator, device)
+    numbers = (first_words - 2**31) * 2**32 + second_words
+    if low > -(2**63):
+        numbers = where(numbers < low, numbers - low + high, numbers)
+    return where(numbers >= high, numbers - high + low, numbers) if high < 2**63 else numbers
 
 
 def _keys(count: int, generator: Generator, device: Device) -> Tensor:
@@ -334,10 +346,10 @@ def _range(op: str, low: Any, high: Any) -> tuple[int, int]:
         if int_of(value) is None:
             raise ArgumentTypeError(f"{op}: {name} is {safe_repr(value)}, not an int", fix="pass an int")
     low, high = int(low), int(high)
-    if low >= high or high - low > 2**63:
-        raise ShapeError(
-            f"{op}: low {low} must be below high {high}, by at most 2**63", fix="make high larger than low"
-        )
+    if low >= high:
+        raise ShapeError(f"{op}: low {low} must be below high {high}", fix="make high larger than low")
+    if low < -(2**63) or high > 2**63:
+        raise ShapeError(f"{op}: int64 does not hold [{low}, {high})", fix="pass bounds of at most 63 bits")
     return low, high
 
 
@@ -531,7 +543,7 @@ def normal(
 ) -> Tensor:
     """Normally distributed numbers: of *size* for two numbers, else of the shape to which mean and std broadcast.
 
-    Raises RuntimeError for a negative std (a number), shapes that do not broadcast and dtypes that are not floating
+    Raises RuntimeError for a negative std, shapes that do not broadcast and dtypes that are not floating
     point.
 
     >>> import polyad
@@ -540,8 +552,18 @@ def normal(
     """
     check_layout(layout, "normal")
     source = generator_or_default("normal", generator)
-    if not isinstance(std, Tensor) and std < 0:
-        raise ShapeError(f"normal: std {std} is negative", fix="pass 0 or more")
+    if isinstance(std, Tensor):
+        if std._type.dtype.category == FLOATING:
+            check_all(
+                std.detach() >= 0,
+                lambda position, value: ShapeError(
+                    "normal: std holds numbers that are not 0 or more", fix="pass 0 or more"
+                ),
+                mean=mean,
+                std=std,
+            )
+    elif not std >= 0:
+        raise ShapeError(f"normal: std {std} is not 0 or more", fix="pass 0 or more")
     if isinstance(mean, Tensor) or isinstance(std, Tensor):
         if size is not None:
             raise ArgumentTypeError(

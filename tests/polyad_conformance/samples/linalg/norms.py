@@ -259,6 +259,10 @@ ERRORS = [
         "linalg.matrix_norm", "smallest of nothing", lambda op, tensor: op(tensor(0, 2), -math.inf), r"A ", IndexError
     ),
     refused("linalg.norm", "three dimensions", lambda op, tensor: op(tensor(2, 2, 2), 2), r"1-d or 2-d.*\n.*A "),
+    refused(
+        "linalg.norm", "three dims", lambda op, tensor: op(tensor(2, 2, 2), 2, (0, 1, 2)), r"dim is \(0, 1, 2\).*\n.*A "
+    ),
+    refused("linalg.norm", "no dims", lambda op, tensor: op(tensor(2, 2), dim=()), r"dim is \(\), neither.*\n.*A "),
     refused("linalg.norm", "a vector's nuclear norm", lambda op, tensor: op(tensor(3), "nuc"), r"ord is 'nuc'.*\n.*A "),
     ErrorCase(
         op="renorm",

@@ -204,6 +204,17 @@ SAMPLES = [
         reference=lambda a, b: np.rint((a - remainder(a, b)) / b),  # the quotient itself may round up to a whole number
         dtypes=REAL_FLOATS,
     ),
+    Sample(
+        op="div",
+        name="almost whole, rounded towards zero",  # in half types the quotient itself may round up to a whole number
+        inputs=lambda make: (
+            np.array([-8.75, 8.75, 3]).astype(make(()).dtype),
+            np.array([-0.97265625, 0.97265625, 1]).astype(make(()).dtype),
+        ),
+        kwargs={"rounding_mode": "trunc"},
+        reference=trunc_of_quotient,
+        dtypes=REAL_FLOATS,
+    ),
     *binary("remainder", remainder, draw=apart, draw_other=divided, dtypes=REAL, gradient=True, number=3),
     *binary(
         "fmod",

@@ -14,8 +14,14 @@ def shifts(make, shape):
     return make(shape, 0, 3)
 
 
+def shifted_left(a, b):
+    """Numbers of int64; nothing is left of one that is shifted by all its bits, or by a negative number of them."""
+    return np.where((b < 0) | (b > 63), 0, a << np.clip(b, 0, 63))
+
+
 def shifted_right(a, b):
-    return np.floor_divide(a, 2**b)
+    """Only the sign is left of one that is shifted by all its bits, or by a negative number of them."""
+    return a >> np.where((b < 0) | (b > 63), 63, b)
 
 
 def truth(make, shape):
@@ -40,7 +46,7 @@ SAMPLES = [
     ],
     *unary("bitwise_not", lambda x: -x - 1, dtypes=INTEGERS),
     Sample(op="bitwise_not", name="bool", inputs=lambda make: (make((9,)),), reference=np.logical_not, dtypes=BOOL),
-    *binary("bitwise_left_shift", lambda a, b: a * 2**b, draw_other=shifts, dtypes=INTEGERS, number=2),
+    *binary("bitwise_left_shift", shifted_left, draw_other=shifts, dtypes=INTEGERS, number=2),
     *binary("bitwise_right_shift", shifted_right, draw_other=shifts, dtypes=INTEGERS, number=2),
     Sample(
         op="bitwise_left_shift",

@@ -11,8 +11,14 @@ from polyad.dtypes import bool_, float32, int8, int64
 from ...patterns import binary
 from ...sample import INTEGERS, ErrorCase, Sample
 
-gcd = np.vectorize(math.gcd, otypes=[np.int64])
-lcm = np.vectorize(math.lcm, otypes=[np.int64])
+
+def wrapped(function):
+    """*function* of Python's integers, its results in int64."""
+    return np.vectorize(lambda a, b: (function(a, b) + 2**63) % 2**64 - 2**63, otypes=[np.int64])
+
+
+gcd = wrapped(lambda a, b: math.gcd(int(a), int(b)))
+lcm = wrapped(lambda a, b: math.lcm(int(a), int(b)))
 
 
 def small(make, shape):

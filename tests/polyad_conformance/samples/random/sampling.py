@@ -51,6 +51,14 @@ def uniform(shape, low, high, generator, dtype):
     return (made * np.float32(high - low) + np.float32(low)).astype(numpy_dtype(dtype)).astype(float).reshape(shape)
 
 
+def folded(shape, low, high, generator, dtype):
+    """Numbers of 64 bits; those outside of [low, high) are moved by its length."""
+    pairs = words(2 * math.prod(shape)).reshape(-1, 2).tolist()
+    numbers = [first * 2**32 + second - 2**63 for first, second in pairs]
+    moved = [number + (high - low) * ((number < low) - (number >= high)) for number in numbers]
+    return np.array(moved, np.int64).reshape(shape)
+
+
 def normal(shape, mean, std, generator, dtype):
     count = math.prod(shape)
     pairs = -(-count // 2)
@@ -186,6 +194,12 @@ SAMPLES = [
         reference=lambda shape, low, high, generator, dtype: np.array(keys(35), np.int64).reshape(shape),
         dtypes=(int64,),
     ),
+    *(
+        drawn(
+            "_integers", f"more than 2**63, from {low} to {high}", SHAPE, low, high, reference=folded, dtypes=(int64,)
+        )
+        for low, high in ((-(2**63), 2**63), (-(2**63), 2**63 - 1), (-(2**62), 2**63), (-(2**63) + 5, 2**61))
+    ),
     drawn("_permutation", "some", 50, reference=permutation, dtypes=(int64,)),
     drawn("_permutation", "none", 0, reference=lambda n, generator, dtype: np.zeros(0, np.int64), dtypes=(int64,)),
     *(
@@ -303,6 +317,20 @@ ERRORS = [
         call=lambda op, tensor: op(2, generator=3),
         raises=TypeError,
         match=r"rand: generator is int",
+    ),
+    ErrorCase(
+        op="normal",
+        name="a negative std among many",
+        call=lambda op, tensor: op(0.0, tensor(2000).index_fill(0, tensor(1, dtype=int64) + 1999, -1.0)),
+        raises=RuntimeError,
+        match="normal: std holds numbers that are not 0 or more",
+    ),
+    ErrorCase(
+        op="normal",
+        name="a negative number for std",
+        call=lambda op, tensor: op(tensor(3), -1.0),
+        raises=RuntimeError,
+        match=r"normal: std -1\.0 is not 0 or more",
     ),
     ErrorCase(
         op="randint",

@@ -18,7 +18,7 @@ from ...pointwise.where import _where
 from ...shaping.joining import cat
 from ...sorting.searchsorted import searchsorted
 from ..activation.rectifiers import relu
-from .reduction import check_number, check_pair, check_same_dtype, reduced, reduction_of
+from .reduction import check_broadcast, check_number, check_pair, check_same_dtype, reduced, reduction_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,7 +68,8 @@ def hinge_embedding_loss(
 ) -> Tensor:
     """The *input*, a distance, where the target is 1; ``max(0, margin - input)`` where it is -1.
 
-    Shapes: input and target agree. Raises RuntimeError when they differ, ValueError for an unknown reduction.
+    Shapes: input and target broadcast, which is warned about where they differ. Raises RuntimeError when they do not,
+    ValueError for an unknown reduction.
 
     >>> import polyad
     >>> distance, target = polyad.tensor([0.25, 0.25]), polyad.tensor([1, -1])
@@ -76,7 +77,7 @@ def hinge_embedding_loss(
     tensor([0.2500, 0.7500])
     """
     reduction = reduction_of("hinge_embedding_loss", size_average, reduce, reduction)
-    check_pair("hinge_embedding_loss", input, target)
+    check_broadcast("hinge_embedding_loss", input, target)
     margin = check_number("hinge_embedding_loss", "margin", margin)
     if input._type.dtype.category < FLOATING:
         margin = int(margin)

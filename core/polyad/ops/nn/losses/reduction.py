@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ....dispatch.promotion import Typing, common_dtype
 from ....dtypes import FLOATING
 from ....errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError, UnsupportedDType, safe_repr
-from ....layout import broadcast_shapes
+from ....layout import Shape, broadcast_shapes
 from ....state import warn_user
 from ....tensor import check_tensor
 
@@ -77,10 +77,16 @@ def check_pair(op: str, input: Any, target: Any, error: type[ArgumentError] | ty
 
 
 def broadcast_pair(op: str, input: Any, target: Any) -> tuple[Tensor, Tensor]:
-    """*input* and *target* in the shape that they broadcast to; warns if they differ, since that is seldom meant."""
+    """*input* and *target* in the shape that they broadcast to, see `check_broadcast`."""
+    both = check_broadcast(op, input, target)
+    return (input, target) if input._array.shape == target._array.shape else (input.expand(both), target.expand(both))
+
+
+def check_broadcast(op: str, input: Any, target: Any) -> Shape:
+    """The shape to which *input* and *target* broadcast; warns if they differ, since that is seldom meant."""
     shape, other = check_tensor(input, op, "input")._array.shape, check_tensor(target, op, "target")._array.shape
     if shape == other:
-        return input, target
+        return shape
     try:
         both = broadcast_shapes(shape, other)
     except ShapeError:
@@ -94,7 +100,7 @@ def broadcast_pair(op: str, input: Any, target: Any) -> tuple[Tensor, Tensor]:
         "give a wrong loss. Give both one shape",
         UserWarning,
     )
-    return input.expand(both), target.expand(both)
+    return both
 
 
 def check_floating(op: str, *tensors: Tensor, complex: bool = False) -> None:

@@ -18,10 +18,10 @@ from ...reductions.any_all import check_all
 from .reduction import (
     REDUCTIONS,
     broadcast_pair,
+    check_broadcast,
     check_floating,
     check_least,
     check_number,
-    check_pair,
     reduced,
     reduction_of,
     weighted,
@@ -166,7 +166,7 @@ def kl_div(
     tensor(1.)
     """
     reduction = reduction_of("kl_div", size_average, reduce, reduction, (*REDUCTIONS, "batchmean"))
-    check_pair("kl_div", input, target)
+    check_broadcast("kl_div", input, target)
     check_floating("kl_div", input, target)
     if reduction == "mean":
         warn_user('kl_div: the mean over elements is not the divergence; "batchmean", over the batch, is', UserWarning)
@@ -198,7 +198,7 @@ def poisson_nll_loss(
     tensor([1.0000, 0.7183])
     """
     reduction = reduction_of("poisson_nll_loss", size_average, reduce, reduction)
-    check_pair("poisson_nll_loss", input, target)
+    check_broadcast("poisson_nll_loss", input, target)
     loss = input.exp() - target * input if log_input else input - target * (input + eps).log()
     if full:
         stirling = xlogy(target, target) - target + (target * (2 * math.pi)).log() * 0.5
