@@ -291,7 +291,12 @@ class Optimizer:
         """
         for hook in self._hooks_of("state_dict_pre"):
             hook(self)
-        numbers = {id(param): number for number, param in enumerate(self._params())}
+        numbers: dict[int, int] = {}
+        begin = 0
+        for group in self.param_groups:
+            # A parameter of an earlier group keeps its number.
+            numbers = {id(param): begin + place for place, param in enumerate(group["params"])} | numbers
+            begin += len(group["params"])
         groups = [
             {
                 **{key: value for key, value in group.items() if key != "params"},
@@ -494,6 +499,11 @@ Optimizer.step = _with_hooks(Optimizer.step)  # type: ignore[method-assign]
 
 def _for_param(param: Tensor, entry: str, value: Any) -> Any:
     """A copy of a state value that suits *param*."""
+    if type(value) in (list, tuple, dict):
+        # What LBFGS keeps of its last steps.
+        items = value.items() if type(value) is dict else enumerate(value)
+        cast = {key: _for_param(param, "", item) for key, item in items}
+        return cast if type(value) is dict else type(value)(cast.values())
     if not isinstance(value, Tensor):
         # PyTorch's oldest checkpoints count steps in Python numbers.
         return new_step(param, float(value)) if entry == "step" else copy.deepcopy(value)
