@@ -119,7 +119,7 @@ class LBFGS(Optimizer):
             )
         if len(self.param_groups) != 1:
             raise SeveralGroups(
-                f"LBFGS.step: it has {len(self.param_groups)} parameter groups; a step goes along one direction for all",
+                f"LBFGS.step: {len(self.param_groups)} groups; a step goes along one direction for all parameters",
                 fix="put all parameters into a single group",
             )
         group = self.param_groups[0]

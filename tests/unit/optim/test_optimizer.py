@@ -518,7 +518,7 @@ class TestLBFGS:
     def test_groups_put_in_by_hand_are_refused(self):
         optimizer = optim.LBFGS([parameter(1)])
         optimizer.param_groups.extend(optimizer.param_groups)
-        with pytest.raises(AssertionError, match="2 parameter groups"):
+        with pytest.raises(AssertionError, match="2 groups"):
             optimizer.step(lambda: polyad.tensor(0.0))
 
 
@@ -538,3 +538,21 @@ class TestParametersTwice:
         state = optimizer.state_dict()
         assert [group["params"] for group in state["param_groups"]] == [[0, 1], [0, 1]]
         optimizer.load_state_dict(state)
+
+
+def test_hooks_of_all_optimizers():
+    from polyad.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
+
+    seen = []
+    param = parameter(1)
+    optimizer = optim.SGD([param])
+    optimizer.register_step_pre_hook(lambda *_: seen.append("own pre"))
+    optimizer.register_step_post_hook(lambda *_: seen.append("own post"))
+    with (
+        register_optimizer_step_pre_hook(lambda optimizer, args, kwargs: seen.append("pre")),
+        register_optimizer_step_post_hook(lambda optimizer, args, kwargs: seen.append("post")),
+    ):
+        optimizer.step()
+        optim.Adam([param]).step()
+    optimizer.step()
+    assert seen == ["pre", "own pre", "own post", "post", "pre", "post", "own pre", "own post"]

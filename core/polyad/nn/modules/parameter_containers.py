@@ -95,7 +95,7 @@ class ParameterList(Module):
 class ParameterDict(Module):
     """Parameters by name, registered, in order of insertion; a plain tensor in it becomes a `Parameter`.
 
-    Those of a dict are inserted sorted by name (`update`). Anything else is kept as it is. It has no forward of its own.
+    Those of a dict are sorted by name (see `update`). Anything else is kept as it is. It has no forward of its own.
 
     Raises:
         TypeError: a name is no string.
