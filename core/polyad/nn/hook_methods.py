@@ -27,7 +27,7 @@ __all__ = [
 class HookMethods:
     """What `polyad.nn.Module` can do about hooks."""
 
-    _forward_hooks: ForwardHooks | None = None
+    _call_hooks: ForwardHooks | None = None
     """The module's own; on the class those of all modules, once there are some."""
 
     _state_hooks: StateHooks | None = None
@@ -113,9 +113,10 @@ class HookMethods:
 
     def _own_forward_hooks(self) -> ForwardHooks:
         # Not the class's, which are those of all modules.
-        if "_forward_hooks" not in self.__dict__ or self._forward_hooks is None:
-            self._forward_hooks = ForwardHooks()
-        return self._forward_hooks
+        own = self.__dict__.get("_call_hooks")
+        if own is None:
+            own = self._call_hooks = ForwardHooks()
+        return own
 
     def _own_state_hooks(self) -> StateHooks:
         if self._state_hooks is None:
@@ -146,7 +147,7 @@ class HookMethods:
 
 
 def _on_all() -> ForwardHooks:
-    HookMethods._forward_hooks = EVERY
+    HookMethods._call_hooks = EVERY
     return EVERY
 
 

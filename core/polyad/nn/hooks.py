@@ -18,7 +18,7 @@ handle of `polyad.history.hooks.register`.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, MutableMapping
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from ..autograd.passing import pass_through
@@ -29,7 +29,7 @@ from ..tensor import Tensor
 if TYPE_CHECKING:
     from ..history.node import Node
 
-__all__ = ["ForwardHooks", "HookError", "StateHooks"]
+__all__ = ["ForwardHooks", "HookError", "HookTable", "StateHooks"]
 
 
 class HookError(PolyadError, RuntimeError):
@@ -240,6 +240,50 @@ def _apply_pre_hook(
     if new is None:
         return args, kwargs
     return (new if isinstance(new, tuple) else (new,)), kwargs
+
+
+class HookTable(MutableMapping[int, Any]):
+    """A table of hooks as code for PyTorch sees it: the functions that were registered, by the ids of their handles.
+
+    It is a view, through which hooks can be taken away and put in.
+
+    Args:
+        hooks: the table.
+        wrap: makes an entry of a function, where entries are more than functions.
+        shows: whether an entry belongs to this view.
+    """
+
+    __slots__ = ("_hooks", "_shows", "_wrap")
+
+    def __init__(
+        self,
+        hooks: dict[int, Any],
+        wrap: Callable[[Any], Any] | None = None,
+        shows: Callable[[Any], bool] = lambda entry: True,
+    ) -> None:
+        self._hooks, self._wrap, self._shows = hooks, wrap, shows
+
+    def __getitem__(self, key: int) -> Any:
+        entry = self._hooks[key]
+        if not self._shows(entry):
+            raise KeyError(key)
+        return entry if self._wrap is None else entry.function
+
+    def __setitem__(self, key: int, function: Any) -> None:
+        self._hooks[key] = function if self._wrap is None else self._wrap(function)
+
+    def __delitem__(self, key: int) -> None:
+        self[key]  # raises KeyError for what the view does not show
+        del self._hooks[key]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter([key for key, entry in self._hooks.items() if self._shows(entry)])
+
+    def __len__(self) -> int:
+        return sum(map(self._shows, self._hooks.values()))
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
 
 
 class StateHooks:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, TypeVar
 
 from .. import provided
 from ..history.hooks import RemovableHandle
 from .hook_methods import HookMethods
+from .hooks import HookTable, LegacyBackwardHook, PostHook, PreHook
 
 __all__ = ["OlderMethods"]
 
@@ -24,6 +25,27 @@ class _WithoutModule:
         return self.hook(*args)
 
 
+def _is_legacy(entry: Any) -> bool:
+    return isinstance(entry, LegacyBackwardHook)
+
+
+def _table(show: Callable[[Any], HookTable]) -> property:
+    """A module's hooks of a sort; what is assigned to it takes their place."""
+
+    def assign(module: Any, hooks: Mapping[int, Any]) -> None:
+        table = show(module)
+        given = dict(hooks)
+        table.clear()
+        table.update(given)
+
+    return property(show, assign)
+
+
+def _ids(option: Callable[[Any], Any]) -> property:
+    """The ids of those of a module's hooks that were registered with an option, as a dict whose values are True."""
+    return property(lambda module: {key: True for key, entry in option(module)})
+
+
 class OlderMethods(HookMethods):
     """What `polyad.nn.Module` has for the sake of such code."""
 
@@ -31,6 +53,47 @@ class OlderMethods(HookMethods):
     dump_patches: ClassVar[bool] = False
     compiler: ClassVar[Callable[..., Any] | None] = None
     """``compiler(forward, ...)`` gives what `compile` puts in its place; a package that compiles assigns it."""
+
+    _forward_hooks = _table(
+        lambda module: HookTable(
+            module._own_forward_hooks().post,
+            lambda function: PostHook(function, False, False),
+            lambda entry: not _is_legacy(entry),
+        )
+    )
+    _forward_pre_hooks = _table(
+        lambda module: HookTable(module._own_forward_hooks().pre, lambda function: PreHook(function, False))
+    )
+    _backward_pre_hooks = _table(lambda module: HookTable(module._own_forward_hooks().backward_pre))
+    _backward_hooks = _table(
+        lambda module: (
+            HookTable(
+                module._own_forward_hooks().post,
+                lambda function: LegacyBackwardHook(function, False, False),
+                _is_legacy,
+            )
+            if any(map(_is_legacy, module._own_forward_hooks().post.values()))
+            else HookTable(module._own_forward_hooks().backward)
+        )
+    )
+    _state_dict_hooks = _table(lambda module: HookTable(module._own_state_hooks().save_post))
+    _state_dict_pre_hooks = _table(lambda module: HookTable(module._own_state_hooks().save_pre))
+    _load_state_dict_pre_hooks = _table(lambda module: HookTable(module._own_state_hooks().load_pre))
+    _load_state_dict_post_hooks = _table(lambda module: HookTable(module._own_state_hooks().load_post))
+    _forward_hooks_with_kwargs = _ids(
+        lambda module: [item for item in module._own_forward_hooks().post.items() if item[1].with_kwargs]
+    )
+    _forward_hooks_always_called = _ids(
+        lambda module: [item for item in module._own_forward_hooks().post.items() if item[1].always_call]
+    )
+    _forward_pre_hooks_with_kwargs = _ids(
+        lambda module: [item for item in module._own_forward_hooks().pre.items() if item[1].with_kwargs]
+    )
+
+    @property
+    def _is_full_backward_hook(self) -> bool | None:
+        own = self._own_forward_hooks()
+        return True if own.backward else False if any(map(_is_legacy, own.post.values())) else None
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """What a copy or an unpickled module is made of; subclasses that add to an older state call this."""

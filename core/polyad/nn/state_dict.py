@@ -267,47 +267,61 @@ def load(module: HasState, state_dict: Mapping[str, Any], strict: bool, assign: 
             f"load_state_dict: state_dict has the key {safe_repr(stranger)}, a {type(stranger).__name__}, not a str",
             fix="pass what module.state_dict() or polyad.load() gave",
         )
-    missing: list[str] = []
-    unexpected: list[str] = []
-    mismatches: list[str] = []
-    keys = IncompatibleKeys(missing, unexpected)
-    metadata = getattr(state_dict, "_metadata", None) or {}
-    writes = _Writes(assign)
-    visited: list[HasState] = []
+    return _Loading(module, state_dict, strict, assign).run()
 
-    def check(part: HasState, state: dict[str, Any], prefix: str) -> None:
-        local_metadata = {**metadata.get(prefix[:-1], {}), "assign_to_params_buffers": assign, "writes": writes}
+
+class _Loading:
+    """A load of a whole module. No function here refers to itself, so that nothing is left to the garbage collector."""
+
+    def __init__(self, module: HasState, state_dict: Mapping[str, Any], strict: bool, assign: bool) -> None:
+        self._module, self._state_dict, self._strict, self._assign = module, state_dict, strict, assign
+        self._keys = IncompatibleKeys([], [])
+        self._mismatches: list[str] = []
+        self._metadata = getattr(state_dict, "_metadata", None) or {}
+        self._writes = _Writes(assign)
+        self._visited: list[HasState] = []
+
+    def run(self) -> IncompatibleKeys:
+        """Check, then write."""
+        missing, unexpected = self._keys
+        self._check(self._module, dict(self._state_dict), "")
+        forgiving = self._strict and bool(missing or unexpected)
+        if forgiving:
+            self._call_post_hooks()
+        if self._mismatches or (self._strict and (missing or unexpected)):
+            wrong = (missing, unexpected) if self._strict else ([], [])
+            raise StateDictError(type(self._module).__name__, *wrong, self._mismatches)
+        self._writes.commit()
+        if not forgiving:
+            self._call_post_hooks()
+        return self._keys
+
+    def _check(self, part: HasState, state: dict[str, Any], prefix: str) -> None:
+        local_metadata = {
+            **self._metadata.get(prefix[:-1], {}),
+            "assign_to_params_buffers": self._assign,
+            "writes": self._writes,
+        }
         if part._state_hooks is not None:
             for pre in tuple(part._state_hooks.load_pre.values()):
-                pre(part, state, prefix, local_metadata, strict, missing, unexpected, mismatches)
-        part._load_from_state_dict(state, prefix, local_metadata, True, missing, unexpected, mismatches)
+                pre(part, state, prefix, local_metadata, self._strict, *self._keys, self._mismatches)
+        part._load_from_state_dict(state, prefix, local_metadata, True, *self._keys, self._mismatches)
         for name, child in part._modules.items():
             if child is not None:
                 path = f"{prefix}{name}."
-                check(child, {key: value for key, value in state.items() if key.startswith(path)}, path)
-        visited.append(part)
+                self._check(child, {key: value for key, value in state.items() if key.startswith(path)}, path)
+        self._visited.append(part)
 
-    def call_post_hooks() -> None:
-        for part in visited:
+    def _call_post_hooks(self) -> None:
+        for part in self._visited:
             for post in tuple(part._state_hooks.load_post.values()) if part._state_hooks is not None else ():
-                returned = post(part, keys)
+                returned = post(part, self._keys)
                 if returned is not None:
                     raise HookError(
                         f"load_state_dict: a post-hook of {type(part).__name__} must return None",
                         operands={"returned": returned},
                         fix="change the two lists of incompatible_keys in place",
                     )
-
-    check(module, dict(state_dict), "")
-    forgiving = strict and bool(missing or unexpected)
-    if forgiving:
-        call_post_hooks()
-    if mismatches or (strict and (missing or unexpected)):
-        raise StateDictError(type(module).__name__, missing if strict else [], unexpected if strict else [], mismatches)
-    writes.commit()
-    if not forgiving:
-        call_post_hooks()
-    return keys
 
 
 def check_members(

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import ArgumentError, ArgumentTypeError, OptionError
+from ..errors import ArgumentError, ArgumentTypeError, OptionError, PolyadError
 from ..history.grad_mode import enable_grad, no_grad
 from ..ops.pointwise.complex_numbers import view_as_real
 from ..ops.shaping.joining import cat
@@ -16,6 +16,10 @@ from .optimizer import Optimizer, Params
 from .options import check_number
 
 __all__ = ["LBFGS"]
+
+
+class SeveralGroups(PolyadError, AssertionError):
+    """LBFGS has more than one parameter group."""
 
 
 class LBFGS(Optimizer):
@@ -105,12 +109,18 @@ class LBFGS(Optimizer):
         Raises:
             TypeError: there is no closure.
             RuntimeError: ``line_search_fn`` is neither None nor "strong_wolfe"; nothing was changed.
+            AssertionError: groups were put into ``param_groups`` by hand.
         """
         if not callable(closure):
             raise ArgumentTypeError(
                 "LBFGS.step: it needs a closure that computes the loss and its gradients",
                 operands={"closure": closure},
                 fix="pass a function that calls zero_grad(), computes the loss, calls backward() and returns the loss",
+            )
+        if len(self.param_groups) != 1:
+            raise SeveralGroups(
+                f"LBFGS.step: {len(self.param_groups)} groups; a step goes along one direction for all parameters",
+                fix="put all parameters into a single group",
             )
         group = self.param_groups[0]
         if group["line_search_fn"] not in (None, "strong_wolfe"):
@@ -138,13 +148,15 @@ class LBFGS(Optimizer):
         loss, gradient = float(first_loss), self._gradient()
         if _largest(gradient) <= group["tolerance_grad"]:
             return first_loss
-        lr, smallest_change = float(group["lr"]), group["tolerance_change"]
+        lr = group["lr"].item() if isinstance(group["lr"], Tensor) else group["lr"]
+        smallest_change = group["tolerance_change"]
         for iteration in range(1, group["max_iter"] + 1):
             state["n_iter"] += 1
             direction = self._direction(state, gradient, group["history_size"])
             state["prev_flat_grad"] = gradient.clone()
             state["prev_loss"] = before = loss
-            length = lr if state["n_iter"] > 1 else min(1.0, 1.0 / float(gradient.abs().sum())) * lr
+            # A tensor's reciprocal: that of a zero gradient is inf.
+            length = lr if state["n_iter"] > 1 else min(1.0, 1.0 / gradient.abs().sum()) * lr
             state["d"], state["t"] = direction, length
             slope = float(gradient.dot(direction))
             if slope > -smallest_change:
@@ -168,7 +180,8 @@ class LBFGS(Optimizer):
                     return _Point(length, loss, gradient, float(gradient.dot(direction)))  # noqa: B023
 
                 origin = _Point(0.0, loss, gradient, slope)
-                found = _strong_wolfe(along, origin, length, _largest(direction))
+                most = max(0, group["max_eval"] - evaluations)
+                found = _strong_wolfe(along, origin, float(length), _largest(direction), most)
                 length, loss, gradient = found.length, found.loss, found.gradient
                 state["t"] = length
                 self._move(direction, length)
@@ -200,13 +213,12 @@ class LBFGS(Optimizer):
             state["H_diag"] = curvature / change.dot(change)
         # The recursion of two loops: Nocedal and Wright, algorithm 7.4.
         direction: Tensor = -gradient
-        shares = []
-        for change, step, inverse in zip(reversed(changes), reversed(steps), reversed(inverses), strict=True):
-            share = step.dot(direction) * inverse
-            shares.append(share)
-            direction = direction - change * share
+        shares = state.setdefault("al", [None] * history)
+        for place in reversed(range(len(changes))):
+            shares[place] = steps[place].dot(direction) * inverses[place]
+            direction = direction - changes[place] * shares[place]
         direction = direction * state["H_diag"]
-        for change, step, inverse, share in zip(changes, steps, inverses, reversed(shares), strict=True):
+        for change, step, inverse, share in zip(changes, steps, inverses, shares, strict=False):
             direction = direction + step * (share - change.dot(direction) * inverse)
         return direction
 
@@ -218,12 +230,12 @@ class LBFGS(Optimizer):
             parts.append((view_as_real(grad) if grad.dtype.is_complex else grad).reshape(-1))
         return cat(parts)
 
-    def _move(self, direction: Tensor, length: float) -> None:
+    def _move(self, direction: Tensor, length: float | Tensor) -> None:
         offset = 0
         for param in self._params():
             target = view_as_real(param) if param.dtype.is_complex else param
             count = target.numel()
-            target.add_(direction[offset : offset + count].reshape(target.shape), alpha=length)
+            target.add_(direction[offset : offset + count].reshape(target.shape), alpha=float(length))
             offset += count
 
 
@@ -241,14 +253,14 @@ class _Point:
     slope: float
 
 
-_DECREASE, _CURVATURE, _MOST_STEPS = 1e-4, 0.9, 25
-"""The constants of the strong Wolfe conditions, and the most evaluations."""
+_DECREASE, _CURVATURE = 1e-4, 0.9
+"""The constants of the strong Wolfe conditions."""
 
 
-def _strong_wolfe(along: Callable[[float], _Point], origin: _Point, length: float, size: float) -> _Point:
+def _strong_wolfe(along: Callable[[float], _Point], origin: _Point, length: float, size: float, most: int) -> _Point:
     """A point that satisfies the strong Wolfe conditions, or the best found: Nocedal and Wright, algorithms 3.5, 3.6.
 
-    *size* is the direction's largest element.
+    *size* is the direction's largest element; *most* evaluations follow the first.
     """
 
     def too_high(point: _Point) -> bool:
@@ -261,7 +273,7 @@ def _strong_wolfe(along: Callable[[float], _Point], origin: _Point, length: floa
     low: _Point
     high: _Point
     while True:
-        if count == _MOST_STEPS:
+        if count == most:
             low, high = origin, point
             break
         if too_high(point) or (count > 1 and point.loss >= before.loss):
@@ -272,24 +284,24 @@ def _strong_wolfe(along: Callable[[float], _Point], origin: _Point, length: floa
         if point.slope >= 0:
             low, high = before, point
             break
-        least, most = point.length + 0.01 * (point.length - before.length), point.length * 10
-        before, point = point, along(_cubic_minimum(before, point, least, most))
+        shortest, longest = point.length + 0.01 * (point.length - before.length), point.length * 10
+        before, point = point, along(_cubic_minimum(before, point, shortest, longest))
         count += 1
     # Somewhere between low and high there is such a point; the two close in on it. Both keep their places, since the
     # interpolation's rounding depends on the order.
     ends = [low, high]
     at = 0 if low.loss <= high.loss else 1
     stalled = False
-    while count < _MOST_STEPS:
+    while count < most:
         lengths = [end.length for end in ends]
-        least, most = min(lengths), max(lengths)
-        if (most - least) * size < 1e-9:
+        shortest, longest = min(lengths), max(lengths)
+        if (longest - shortest) * size < 1e-9:
             break
-        length = _cubic_minimum(ends[0], ends[1], least, most)
-        margin = 0.1 * (most - least)
-        if min(most - length, length - least) < margin:
-            if stalled or length >= most or length <= least:
-                length = most - margin if abs(length - most) < abs(length - least) else least + margin
+        length = _cubic_minimum(ends[0], ends[1], shortest, longest)
+        margin = 0.1 * (longest - shortest)
+        if min(longest - length, length - shortest) < margin:
+            if stalled or length >= longest or length <= shortest:
+                length = longest - margin if abs(length - longest) < abs(length - shortest) else shortest + margin
                 stalled = False
             else:
                 stalled = True

@@ -30,7 +30,7 @@ from ..ops.pointwise.complex_numbers import view_as_real
 from ..state import state as thread, user_line, warn_user
 from ..tensor import Tensor
 
-__all__ = ["MissingKey", "Optimizer"]
+__all__ = ["MissingKey", "Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]
 
 Params = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
 Step = TypeVar("Step", bound=Callable[..., Any])
@@ -291,7 +291,12 @@ class Optimizer:
         """
         for hook in self._hooks_of("state_dict_pre"):
             hook(self)
-        numbers = {id(param): number for number, param in enumerate(self._params())}
+        numbers: dict[int, int] = {}
+        begin = 0
+        for group in self.param_groups:
+            # A parameter of an earlier group keeps its number.
+            numbers = {id(param): begin + place for place, param in enumerate(group["params"])} | numbers
+            begin += len(group["params"])
         groups = [
             {
                 **{key: value for key, value in group.items() if key != "params"},
@@ -452,6 +457,30 @@ class Optimizer:
         return "\n".join([*lines, ")"])
 
 
+EVERY: dict[str, dict[int, Callable[..., Any]]] = {}
+"""The hooks around the steps of all optimizers; empty before there was one."""
+
+
+def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call ``hook(optimizer, args, kwargs)`` before each step of any optimizer, before the optimizer's own hooks.
+
+    It may return new ``(args, kwargs)``.
+
+    >>> import polyad
+    >>> from polyad.optim.optimizer import register_optimizer_step_pre_hook
+    >>> handle = register_optimizer_step_pre_hook(lambda optimizer, args, kwargs: print(type(optimizer).__name__))
+    >>> with handle:
+    ...     polyad.optim.SGD([polyad.ones(1, requires_grad=True)], lr=0.1).step()
+    SGD
+    """
+    return register(EVERY.setdefault("step_pre", {}), hook)
+
+
+def register_optimizer_step_post_hook(hook: Callable[..., None]) -> RemovableHandle:
+    """Call ``hook(optimizer, args, kwargs)`` after each step of any optimizer, after the optimizer's own hooks."""
+    return register(EVERY.setdefault("step_post", {}), hook)
+
+
 def _holders(params: list[Any], place: int) -> int:
     """How many references there are to an element of a list; what looking at it adds is the same for all."""
     return sys.getrefcount(params[place])
@@ -466,9 +495,9 @@ def _with_hooks(step: Step) -> Step:
     @functools.wraps(step)
     def call(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
         self._stepped = True
-        if not (self._hooks or thread.watchers) or type(self).step is not call:
+        if not (self._hooks or EVERY or thread.watchers) or type(self).step is not call:
             return step(self, *args, **kwargs)
-        for hook in self._hooks_of("step_pre"):
+        for hook in (*EVERY.get("step_pre", {}).values(), *self._hooks_of("step_pre")):
             changed = hook(self, (self, *args), kwargs)
             if changed is None:
                 continue
@@ -480,7 +509,7 @@ def _with_hooks(step: Step) -> Step:
                 )
             args, kwargs = changed[0][1:], changed[1]
         result = step(self, *args, **kwargs)
-        for hook in self._hooks_of("step_post"):
+        for hook in (*self._hooks_of("step_post"), *EVERY.get("step_post", {}).values()):
             hook(self, (self, *args), kwargs)
         if thread.watchers:
             thread.watchers[-1].stepped(self)
@@ -494,6 +523,11 @@ Optimizer.step = _with_hooks(Optimizer.step)  # type: ignore[method-assign]
 
 def _for_param(param: Tensor, entry: str, value: Any) -> Any:
     """A copy of a state value that suits *param*."""
+    if type(value) in (list, tuple, dict):
+        # What LBFGS keeps of its last steps.
+        items = value.items() if type(value) is dict else enumerate(value)
+        cast = {key: _for_param(param, "", item) for key, item in items}
+        return cast if type(value) is dict else type(value)(cast.values())
     if not isinstance(value, Tensor):
         # PyTorch's oldest checkpoints count steps in Python numbers.
         return new_step(param, float(value)) if entry == "step" else copy.deepcopy(value)

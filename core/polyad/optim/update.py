@@ -44,6 +44,11 @@ def update(
         for row in rows:
             _called(op, row, params, targets)
         return
+    if len({id(row[0]) for row in rows}) < len(rows):
+        # A parameter that a group lists twice is stepped twice, the second time from where the first left it.
+        for row in rows:
+            update(declared, [row], params, targets, line)
+        return
     by_plan: dict[Plan, list[Row]] = {}
     plans = op.plans
     for row in rows:
@@ -75,7 +80,7 @@ def advance(declared: Callable[..., Any], rows: Sequence[Row], params: tuple[Any
     Where the host can look at the operands for nothing, rows of equal numbers are computed once.
     """
     op = op_of(declared)
-    if state.modes or not rows or not rows[0][0]._type.backend.chunk:
+    if state.modes or state.grad_enabled or not rows or not rows[0][0]._type.backend.chunk:
         return [_called(op, row, params, range(len(row))) for row in rows]
     equal: dict[Any, list[Row]] = {}
     for row in rows:
@@ -103,7 +108,11 @@ def _number(scalar: Tensor) -> Any:
 
 def _called(op: Op, row: Row, params: tuple[Any, ...], targets: Sequence[int]) -> Row:
     """The step as a call of the op and writes, seen by modes and recorded; returns the results that are not written."""
-    results = op.call(*row, *params)
+    operands = row
+    if state.grad_enabled:
+        # What backward keeps of an operand must not be what is written over.
+        operands = tuple([operand.clone() if operand.requires_grad else operand for operand in row])
+    results = op.call(*operands, *params)
     results = results if op.outputs else (results,)
     for position, result in zip(targets, results):
         write(op.name, row[position], result)

@@ -228,3 +228,13 @@ def test_none_keeps_a_place_free():
         nn.Sequential(Add(1), None)(polyad.zeros(1))
     with pytest.raises(TypeError, match="takes Modules, not str"):
         nn.ModuleList([Add(1), "2"])
+
+
+def test_parameters_of_a_dict_are_sorted_by_name():
+    pairs = [("b", polyad.ones(1)), ("a", polyad.zeros(1))]
+    assert list(nn.ParameterDict(dict(pairs))) == ["a", "b"]
+    assert [name for name, _ in nn.ParameterDict(dict(pairs)).named_parameters()] == ["a", "b"]
+    for ordered in (pairs, OrderedDict(pairs), nn.ParameterDict(pairs)):
+        assert list(nn.ParameterDict(ordered)) == ["b", "a"]
+    assert list(nn.ParameterDict(pairs).copy()) == ["b", "a"]
+    assert list(nn.ParameterDict().fromkeys("ba")) == ["b", "a"]

@@ -148,3 +148,51 @@ def test_registration_hooks_see_what_every_module_registers():
     assert isinstance(outer[0], nn.Tanh)
     nn.Linear(1, 1)
     assert len(seen) == 7
+
+
+class TestTablesByPytorchsNames:
+    NAMES = (
+        "_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks", "_state_dict_hooks",
+        "_state_dict_pre_hooks", "_load_state_dict_pre_hooks", "_load_state_dict_post_hooks",
+        "_forward_hooks_with_kwargs", "_forward_hooks_always_called", "_forward_pre_hooks_with_kwargs",
+    )  # fmt: skip
+
+    def test_are_there_and_empty(self):
+        layer = nn.Linear(1, 1)
+        assert all(hasattr(layer, name) and len(getattr(layer, name)) == 0 for name in self.NAMES)
+        assert layer._is_full_backward_hook is None
+        layer(polyad.ones(1, 1))
+
+    def test_show_the_functions_and_take_them_away(self):
+        layer = nn.Linear(1, 1)
+        seen = []
+
+        def hook(*args):
+            seen.append(len(args))
+
+        handle = layer.register_forward_hook(hook, with_kwargs=True)
+        layer.register_forward_pre_hook(hook)
+        layer.register_state_dict_post_hook(hook)
+        assert dict(layer._forward_hooks) == {handle.id: hook}
+        assert layer._forward_hooks_with_kwargs == {handle.id: True}
+        assert list(layer._forward_pre_hooks.values()) == list(layer._state_dict_hooks.values()) == [hook]
+        layer(polyad.ones(1, 1))
+        assert seen == [2, 4]
+        layer._forward_hooks.clear()
+        layer._forward_pre_hooks = {}
+        layer(polyad.ones(1, 1))
+        assert seen == [2, 4]
+        handle.remove()
+
+    def test_functions_put_in_are_called(self):
+        layer = nn.Linear(1, 1)
+        layer._forward_hooks[0] = lambda module, args, output: output * 0
+        assert layer(polyad.ones(1, 1)).item() == 0.0
+
+    def test_full_and_old_backward_hooks(self):
+        full, old = nn.Linear(1, 1), nn.Linear(1, 1)
+        full.register_full_backward_hook(print)
+        old.register_backward_hook(print)
+        assert list(full._backward_hooks.values()) == list(old._backward_hooks.values()) == [print]
+        assert (full._is_full_backward_hook, old._is_full_backward_hook) == (True, False)
+        assert len(old._forward_hooks) == 0

@@ -1,5 +1,6 @@
 """Collecting a module's state and putting it back: layout, validation before change, hooks, extra state."""
 
+import gc
 import warnings
 from collections import OrderedDict
 
@@ -309,3 +310,16 @@ def test_a_number_saved_with_a_dimension_loads():
     assert layer.num_batches_tracked.tolist() == 3
     layer.load_state_dict({**layer.state_dict(), "num_batches_tracked": polyad.tensor([4])}, assign=True)
     assert layer.num_batches_tracked.shape == ()
+
+
+def test_loading_leaves_nothing_in_cycles():
+    model = nn.Sequential(*[nn.Linear(2, 2) for _ in range(5)])
+    state = model.state_dict()
+    model.load_state_dict(state)
+    gc.collect()
+    gc.disable()
+    try:
+        model.load_state_dict(state)
+        assert gc.collect() == 0
+    finally:
+        gc.enable()

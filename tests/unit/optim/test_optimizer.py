@@ -467,3 +467,92 @@ def test_read_only_memory_is_refused_before_anything_is_written(make, size):
         make([other, frozen], lr=0.1).step()
     assert (memory == 1).all()
     assert (other == 1).all()
+
+
+class TestLBFGS:
+    def closure(self, optimizer, loss):
+        def evaluate():
+            optimizer.zero_grad()
+            value = loss()
+            value.backward()
+            return value
+
+        return evaluate
+
+    def test_zero_gradient_that_may_be_exceeded(self):
+        param = parameter(2)
+        optimizer = optim.LBFGS([param], tolerance_grad=-1)
+        before = param.tolist()
+        optimizer.step(self.closure(optimizer, lambda: (param * 0).sum()))
+        assert param.tolist() == before
+        assert optimizer.state_dict()["state"][0]["t"] == 1.0
+
+    def test_state_has_pytorchs_entries(self):
+        param = nn.Parameter(polyad.tensor([1.0, 2.0]))
+        optimizer = optim.LBFGS([param], max_iter=3, history_size=4)
+        optimizer.step(self.closure(optimizer, lambda: (param**4).sum() + param[0] * param[1]))
+        state = optimizer.state_dict()["state"][0]
+        assert sorted(state) == sorted(
+            ["func_evals", "n_iter", "al", "d", "t", "old_dirs", "old_stps", "ro", "H_diag", "prev_flat_grad",
+             "prev_loss"]
+        )  # fmt: skip
+        assert [share is None for share in state["al"]] == [False, True, True, True]
+        assert state["t"] == 1
+        assert type(state["t"]) is int
+
+    def test_a_search_has_the_evaluations_that_are_left(self):
+        param = nn.Parameter(polyad.tensor([-1.2, 1.0]))
+        optimizer = optim.LBFGS([param], max_eval=3, line_search_fn="strong_wolfe")
+        hard = lambda: (param - 1e3).abs().sqrt().sum()  # noqa: E731
+        optimizer.step(self.closure(optimizer, hard))
+        assert optimizer.state_dict()["state"][0]["func_evals"] <= 4
+
+    def test_history_is_cast_to_the_parameter(self):
+        param = nn.Parameter(polyad.tensor([1.0, 2.0]))
+        optimizer = optim.LBFGS([param], max_iter=3)
+        optimizer.step(self.closure(optimizer, lambda: (param**4).sum()))
+        other = optim.LBFGS([nn.Parameter(param.detach().double())])
+        other.load_state_dict(optimizer.state_dict())
+        assert other.state_dict()["state"][0]["old_dirs"][0].dtype == polyad.float64
+
+    def test_groups_put_in_by_hand_are_refused(self):
+        optimizer = optim.LBFGS([parameter(1)])
+        optimizer.param_groups.extend(optimizer.param_groups)
+        with pytest.raises(AssertionError, match="2 groups"):
+            optimizer.step(lambda: polyad.tensor(0.0))
+
+
+class TestParametersTwice:
+    def test_a_group_extended_by_itself(self):
+        params = [nn.Parameter(polyad.ones(2)), nn.Parameter(polyad.ones(1))]
+        optimizer = optim.SGD(params, lr=0.1)
+        optimizer.param_groups[0]["params"].extend(params)
+        for param in params:
+            param.grad = param.detach().clone()
+        optimizer.step()
+        assert params[0].tolist() == pytest.approx([0.8, 0.8])
+
+    def test_groups_extended_by_themselves(self):
+        optimizer = optim.SGD([parameter(1), parameter(1)])
+        optimizer.param_groups.extend(optimizer.param_groups)
+        state = optimizer.state_dict()
+        assert [group["params"] for group in state["param_groups"]] == [[0, 1], [0, 1]]
+        optimizer.load_state_dict(state)
+
+
+def test_hooks_of_all_optimizers():
+    from polyad.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
+
+    seen = []
+    param = parameter(1)
+    optimizer = optim.SGD([param])
+    optimizer.register_step_pre_hook(lambda *_: seen.append("own pre"))
+    optimizer.register_step_post_hook(lambda *_: seen.append("own post"))
+    with (
+        register_optimizer_step_pre_hook(lambda optimizer, args, kwargs: seen.append("pre")),
+        register_optimizer_step_post_hook(lambda optimizer, args, kwargs: seen.append("post")),
+    ):
+        optimizer.step()
+        optim.Adam([param]).step()
+    optimizer.step()
+    assert seen == ["pre", "own pre", "own post", "post", "pre", "post", "own pre", "own post"]

@@ -285,3 +285,35 @@ def test_differentiable(make, options):
     start = polyad.tensor([1.0, 2.0], dtype=polyad.float64, requires_grad=True)
     slope = polyad.tensor([0.3, -0.2], dtype=polyad.float64, requires_grad=True)
     assert polyad.autograd.gradcheck(loss, (start, slope), atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("make", "options", "names"),
+    [
+        (optim.Adam, {}, ("exp_avg", "exp_avg_sq")),
+        (optim.Adam, {"amsgrad": True}, ("exp_avg", "exp_avg_sq", "max_exp_avg_sq")),
+        (optim.NAdam, {}, ("mu_product", "exp_avg", "exp_avg_sq")),
+        (optim.RAdam, {}, ("exp_avg", "exp_avg_sq")),
+        (optim.RMSprop, {"centered": True, "momentum": 0.9}, ("square_avg", "momentum_buffer", "grad_avg")),
+        (optim.Adadelta, {}, ("square_avg", "acc_delta")),
+        (optim.Adamax, {}, ("exp_avg", "exp_inf")),
+    ],
+)
+def test_differentiable_in_given_states(make, options, names):
+    def results(start, *states):
+        param = start.clone()
+        optimizer = make([param], lr=0.1, differentiable=True, **options)
+        count = polyad.tensor(7.0, dtype=polyad.float64)
+        optimizer.state[param] = {"step": count, "mu_product": count / 9}
+        optimizer.state[param] |= {name: state.clone() for name, state in zip(names, states, strict=True)}
+        for step in range(2):
+            param.grad = start * (step + 1)
+            optimizer.step()
+        return param, *(optimizer.state[param][name] for name in names)
+
+    start = polyad.tensor([1.0, 2.0], dtype=polyad.float64, requires_grad=True)
+    states = [
+        polyad.tensor(0.5 if name == "mu_product" else [0.4 + n / 20, 0.5], dtype=polyad.float64, requires_grad=True)
+        for n, name in enumerate(names)
+    ]
+    assert polyad.autograd.gradcheck(results, (start, *states), atol=1e-5)

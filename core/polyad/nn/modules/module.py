@@ -123,16 +123,16 @@ class Module(OlderMethods, _state.ExtraState):
         try:
             if state.watchers:
                 return state.watchers[-1].call_module(self, args, kwargs)
-            if self._forward_hooks:
-                return self._forward_hooks.run(self, args, kwargs)
+            if self._call_hooks:
+                return self._call_hooks.run(self, args, kwargs)
             return self.forward(*args, **kwargs)
         except PolyadError as error:
             self._locate(error)
             raise
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if self._forward_hooks:
-            return self._forward_hooks.run(self, args, kwargs)
+        if self._call_hooks:
+            return self._call_hooks.run(self, args, kwargs)
         return self.forward(*args, **kwargs)
 
     def _locate(self, error: PolyadError) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, overload
 
@@ -94,7 +95,7 @@ class ParameterList(Module):
 class ParameterDict(Module):
     """Parameters by name, registered, in order of insertion; a plain tensor in it becomes a `Parameter`.
 
-    Anything else is kept as it is. It has no forward of its own.
+    Those of a dict are sorted by name (see `update`). Anything else is kept as it is. It has no forward of its own.
 
     Raises:
         TypeError: a name is no string.
@@ -152,7 +153,7 @@ class ParameterDict(Module):
 
     def copy(self) -> ParameterDict:
         """A ParameterDict of the same parameters."""
-        return ParameterDict(dict(self.items()))
+        return ParameterDict(OrderedDict(self.items()))
 
     def get(self, key: str, default: Any = None) -> Any:
         """The parameter called *key*, or *default*."""
@@ -184,7 +185,7 @@ class ParameterDict(Module):
 
     def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
         """A ParameterDict with *default* under each of *keys*."""
-        return ParameterDict(dict.fromkeys(keys, default))
+        return ParameterDict((key, default) for key in keys)
 
     def keys(self) -> Iterable[str]:
         """The names."""
@@ -199,14 +200,24 @@ class ParameterDict(Module):
         return [self[key] for key in self._keys]
 
     def update(self, parameters: Any) -> None:
-        """Add parameters from a mapping or from (name, parameter) pairs, replacing those of the same name."""
+        """Add parameters from a mapping or from (name, parameter) pairs, replacing those of the same name.
+
+        New ones of an OrderedDict, a ParameterDict or pairs come in its order, of any other mapping sorted by name.
+        """
         if not isinstance(parameters, Iterable):
             raise ArgumentTypeError(
                 f"ParameterDict.update: takes a mapping or (name, parameter) pairs, not {type(parameters).__name__}",
                 operands={"parameters": parameters},
                 fix="pass a dict of parameters",
             )
-        pairs = list(parameters.items() if isinstance(parameters, (Mapping, ParameterDict)) else parameters)
+        pairs: list[Any]
+        if isinstance(parameters, (OrderedDict, ParameterDict)):
+            pairs = list(parameters.items())
+        elif isinstance(parameters, Mapping):
+            # As PyTorch has it, so that parameters and the states of optimizers have the same order.
+            pairs = sorted(parameters.items(), key=lambda item: str(item[0]))
+        else:
+            pairs = list(parameters)
         for number, pair in enumerate(pairs):
             if not isinstance(pair, Iterable):
                 raise ArgumentTypeError(

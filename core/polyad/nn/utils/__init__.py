@@ -13,6 +13,7 @@ rnn.py                 sequences of different lengths, padded or packed
 stateless.py           a module called with other parameters: `functional_call`
 """
 
+from ..modules.utils import consume_prefix_in_state_dict_if_present as consume_prefix_in_state_dict_if_present
 from . import (
     parametrizations as parametrizations,
     parametrize as parametrize,

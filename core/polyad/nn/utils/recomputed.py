@@ -37,7 +37,7 @@ class Recomputed(ABC):
 def hooks_of(module: Module, kind: type[R], name: str | None = None) -> list[tuple[int, R]]:
     """The hooks of *kind* in *module*, or those for the tensor *name*, with the keys by which they are kept."""
     require_module(kind.__name__, module)
-    own = module.__dict__.get("_forward_hooks")
+    own = module.__dict__.get("_call_hooks")
     hooks: dict[int, PreHook] = {} if own is None else own.pre
     return [
         (key, hook.function)

@@ -11,7 +11,7 @@ from .cycle import CyclicLR, OneCycleLR
 from .decay import ConstantLR, ExponentialLR, LinearLR, MultiStepLR, PolynomialLR, StepLR
 from .functions import LambdaLR, MultiplicativeLR
 from .plateau import ReduceLROnPlateau
-from .scheduler import LRScheduler
+from .scheduler import LRScheduler, _LRScheduler as _LRScheduler
 
 __all__ = [
     "ChainedScheduler",

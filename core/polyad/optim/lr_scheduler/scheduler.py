@@ -163,6 +163,10 @@ class LRScheduler:
             warn_user("get_lr() is for the schedule's own step; ask get_last_lr() for the rates in use", UserWarning)
 
 
+class _LRScheduler(LRScheduler):
+    """The base class by the name that it had in older code."""
+
+
 class Multiplying(LRScheduler):
     """A schedule that multiplies the learning rates, whatever they are, so that several can work together."""
 
