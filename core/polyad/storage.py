@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import itertools
 import math
-import threading
 import weakref
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
+from .locks import Lock
 from .state import line_of
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ T = TypeVar("T")
 next_event = itertools.count(1).__next__
 """Numbers autograd nodes and writes in the order in which they happen, over all threads."""
 
-_tracking = threading.Lock()
+_tracking = Lock()
 
 
 class ViewOf(NamedTuple, Generic[T]):

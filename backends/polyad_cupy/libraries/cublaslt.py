@@ -10,13 +10,13 @@ each read as its transpose: so b comes first, and nothing is copied.
 from __future__ import annotations
 
 import ctypes
-import threading
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from polyad.dtypes import DType, bfloat16, float16, float32, float64
+from polyad.locks import Lock
 
 if TYPE_CHECKING:
     from ..runtime.device import Device
@@ -231,7 +231,7 @@ class Multiplier:
         _call("cublasLtCreate", ctypes.byref(self._handle))
         self._plans: dict[Product, Plan] = {}
         self._workspaces: dict[int, Any] = {}
-        self._lock = threading.Lock()
+        self._lock = Lock()
 
     def __call__(self, product: Product, a: int, b: int, d: int, bias: int = 0) -> None:
         """Enqueue *product* of the matrices at these addresses in this thread's stream."""

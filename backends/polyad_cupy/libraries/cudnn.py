@@ -10,7 +10,6 @@ compute less precisely than the dtype says (Winograd's, Fourier's, sums in half 
 
 from __future__ import annotations
 
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cache
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from cupy.cuda import Event, get_elapsed_time
 
 from polyad.dtypes import DType, bfloat16, float16, float32, float64
+from polyad.locks import Lock
 
 if TYPE_CHECKING:
     from ..runtime.device import Device
@@ -121,7 +121,7 @@ class Engine:
 
     def __init__(self, device: Device) -> None:
         self._device = device
-        self._lock = threading.Lock()  # a handle serves one thread at a time
+        self._lock = Lock()  # a handle serves one thread at a time
         self._plans: dict[tuple[Work, int], _Plan | None] = {}
         device.enter()
         try:

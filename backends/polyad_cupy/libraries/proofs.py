@@ -8,12 +8,12 @@ device's description, which ``polyad doctor`` shows, says so.
 from __future__ import annotations
 
 import hashlib
-import threading
 from collections.abc import Callable
 
 from polyad._version import __version__
 from polyad.backend.waiting import unwarned
 from polyad.files.compiled import CompiledFolder
+from polyad.locks import RLock
 
 FOLDER = CompiledFolder("cuda-proofs")
 
@@ -27,7 +27,7 @@ class Proofs:
     def __init__(self, identity: str, busy: Callable[[], bool] = bool) -> None:
         self._identity, self._busy = identity, busy
         self._known: dict[str, str] = {}
-        self._lock = threading.RLock()
+        self._lock = RLock()
         self._trying: set[str] = set()
 
     def holds(self, way: str, version: Callable[[], str], objection: Callable[[], str]) -> bool:

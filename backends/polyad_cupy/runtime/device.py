@@ -24,6 +24,7 @@ from cupy.cuda import Event, Stream, driver as _driver, runtime
 from polyad.backend.waiting import warn_of_waiting
 from polyad.device import Device as DeviceName
 from polyad.errors import DeviceError, KernelFailure, PolyadError
+from polyad.locks import Lock, RLock
 from polyad_kernels.checks import MOST, Checks
 from polyad_kernels.kept import kept
 from polyad_kernels.spelling import cuda
@@ -131,7 +132,7 @@ class Device:
         self.index = index
         self.name = DeviceName("cuda", index)
         self.trouble = ""
-        self.lock = threading.RLock()
+        self.lock = RLock()
         self.default = Stream.null
         self.thread = OfThread(self.default)
         self._launched: deque[str] = deque(maxlen=_REMEMBERED)
@@ -428,7 +429,7 @@ def _streams(device: Device) -> CudaStreams:
 
 
 _by_index: dict[int, Device] = {}
-_opening = threading.Lock()
+_opening = Lock()
 _forked = False
 
 

@@ -11,7 +11,6 @@ thread gives back what was noted.
 from __future__ import annotations
 
 import os
-import threading
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +19,7 @@ from cupy.cuda import MemoryPool, memory as _memory, runtime, using_allocator
 from polyad.backend import MemoryStats
 from polyad.backend.memory import out_of_memory
 from polyad.errors import DeviceError, OutOfMemory
+from polyad.locks import RLock
 
 if TYPE_CHECKING:
     from .device import Device
@@ -92,7 +92,7 @@ class Pool:
         said = _limit()
         if said:
             self.set_limit(said)
-        self._lock = threading.RLock()
+        self._lock = RLock()
         self.given: deque[tuple[int, Any, Any, tuple[Any, ...]]] = deque()
         self.allocated = self.peak_allocated = self.peak_reserved = self.live = self.requests = 0
 

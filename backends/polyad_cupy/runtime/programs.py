@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
-import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,7 @@ from cupy.cuda import driver, nvrtc
 
 from polyad.errors import CompilerFailure
 from polyad.files.compiled import CompiledFolder
+from polyad.locks import RLock
 
 if TYPE_CHECKING:
     from .device import Device
@@ -68,7 +68,7 @@ class Programs:
         self.options = (*OPTIONS, f"-arch=sm_{device.architecture}")
         self._identity = f"{self.options}\0{nvrtc.getVersion()}"
         self._modules: dict[str, int] = {}
-        self._lock = threading.RLock()
+        self._lock = RLock()
         self.compiled = self.loaded = 0
 
     def function(self, source: str, name: str, what: str) -> int:

@@ -29,6 +29,7 @@ from polyad.device import Device as DeviceName
 from polyad.errors import DeviceError, KernelFailure, OutOfMemory, PolyadError
 from polyad.files.compiled import CACHE_VARIABLE
 from polyad.interop.numpy import numpy_dtype
+from polyad.locks import Lock, RLock
 from polyad_kernels.checks import MOST, Checks
 from polyad_kernels.spelling import OPENCL_C
 
@@ -139,7 +140,7 @@ class Device:
         self.handle = handle
         self.trouble = ""
         self.calls = DriverCalls(self)
-        self.lock = threading.RLock()
+        self.lock = RLock()
         self.shares_host_memory = bool(handle.host_unified_memory)
         self.is_cpu = bool(handle.type & cl.device_type.CPU)
         self.has_fp64 = bool(getattr(handle, "double_fp_config", 0))
@@ -399,7 +400,6 @@ def _after_fork() -> None:
     _looked_for_by_parent = discovery.devices.cache_info().currsize > 0
     for device in _opened:
         device.trouble = "this process was forked from one that had used the device, which drivers do not survive"
-        device.pool.unlock()  # a thread of the parent may have had it
         _keep_for_ever(device)
     atexit.unregister(_at_exit)
 
@@ -410,7 +410,7 @@ os.register_at_fork(after_in_child=_after_fork)
 
 _looked_for_by_parent = False
 _by_index: dict[int, Device] = {}
-_opening = threading.Lock()
+_opening = Lock()
 
 
 def opened(name: DeviceName) -> Device:

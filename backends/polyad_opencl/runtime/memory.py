@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import threading
 from collections import deque
 from typing import TYPE_CHECKING
 
@@ -21,6 +20,7 @@ import pyopencl as cl
 from polyad.backend import MemoryStats
 from polyad.backend.memory import out_of_memory
 from polyad.errors import DeviceError
+from polyad.locks import RLock
 
 if TYPE_CHECKING:
     from .device import Device
@@ -92,14 +92,10 @@ class Pool:
         self._flags = cl.mem_flags.READ_WRITE
         if device.shares_host_memory:
             self._flags |= cl.mem_flags.ALLOC_HOST_PTR  # mapping such a buffer moves nothing
-        self.unlock()
+        self._lock = RLock()  # re-entrant: `take` may have to make room
         self._free: dict[int, list[cl.Buffer]] = {}
         self._given: deque[tuple[int, cl.Buffer]] = deque()
         self.allocated = self.reserved = self.peak_allocated = self.peak_reserved = self.live = self.requests = 0
-
-    def unlock(self) -> None:
-        """Forget who is in the middle of something: for a process that was just forked, which has a single thread."""
-        self._lock = threading.RLock()  # re-entrant: `take` may have to make room
 
     def take(self, nbytes: int) -> Block:
         """A block of at least *nbytes*. Raises OutOfMemory, after giving back what is kept, if there is no room."""

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
-import threading
 from typing import TYPE_CHECKING
 
 import pyopencl as cl
 
 from polyad.errors import CompilerFailure, KernelFailure
+from polyad.locks import RLock
 
 from . import folder
 from .discovery import POCL, missing_tool, unwritable_cache
@@ -37,7 +37,7 @@ class Programs:
         self._built: dict[tuple[str, str], cl.Program] = {}
         self._unsaved: dict[str, cl.Program] = {}
         self._read: dict[str, tuple[cl.Program, int]] = {}
-        self._lock = threading.RLock()
+        self._lock = RLock()
         handle = device.handle
         self.identity = "\0".join(
             (handle.platform.name, handle.platform.version, handle.name, handle.driver_version, handle.vendor)

@@ -19,13 +19,14 @@ says when a block can be used again, whoever used it, and the caller's array is 
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyopencl as cl
+
+from polyad.locks import Lock
 
 if TYPE_CHECKING:
     from .device import Device
@@ -76,7 +77,7 @@ class Lane:
     __slots__ = ("blocks", "lock")
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
+        self.lock = Lock()
         self.blocks: list[Pinned] = []
 
     def ready(self, device: Device, piece: int) -> bool:

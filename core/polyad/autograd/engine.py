@@ -25,6 +25,7 @@ from ..dispatch.views import layout_of
 from ..errors import ArgumentTypeError, AutogradError, DTypeError
 from ..history.node import Leaf, Node, Output
 from ..layout import contiguous_strides, is_contiguous, is_dense
+from ..locks import RLock
 from ..ops.memory.copying import _copy, _copy_strided
 from ..ops.pointwise.arithmetic import _add as add
 from ..ops.reductions.sums import sum_to
@@ -449,7 +450,7 @@ def _after(node: Node, done: list[list[Any]], gradient: Any) -> list[list[Any]]:
     return changed
 
 
-_locks = tuple(threading.RLock() for _ in range(16))
+_locks = tuple(RLock() for _ in range(16))
 """So that threads which add to the gradient of the same leaf take turns."""
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
 from typing import Any, Literal
@@ -11,6 +10,7 @@ from ..dispatch.arguments import explaining
 from ..errors import ArgumentError, AutogradError, safe_repr, wrong_type
 from ..history.hooks import RemovableHandle
 from ..history.node import GradientEdge, Node, Output, add_hook
+from ..locks import Lock
 from ..state import state, user_line
 from ..tensor import Tensor, check_tensor
 from .saved import (
@@ -133,7 +133,7 @@ def register_multi_grad_hook(
     from ..dispatch.inplace import node_of_its_own
 
     nodes = [node_of_its_own(tensor) or tensor._node for tensor in tensors]
-    key, lock = object(), threading.Lock()
+    key, lock = object(), Lock()
 
     def gather(position: int) -> Callable[[Tensor], None]:
         def hook(gradient: Tensor) -> None:

@@ -9,13 +9,13 @@ that can do it by itself overrides `DenseBackend.reshaped`, `gathered` and `scat
 from __future__ import annotations
 
 import math
-import threading
 from abc import abstractmethod
 from typing import Any, NamedTuple
 
 from ..device import Device
 from ..dtypes import DType
 from ..layout import contiguous_strides
+from ..locks import Lock
 from . import registry
 from .interface import Backend, KernelTable, cast_by_rule
 
@@ -44,7 +44,7 @@ class DenseMemory:
 
     def __init__(self, array: Any, dtype: DType, shape: tuple[int, ...], device: Device, address: int) -> None:
         self.array, self.dtype, self.shape, self.device, self.address = array, dtype, shape, device, address
-        self.lock = threading.Lock()
+        self.lock = Lock()
 
 
 class StridedHandle:
@@ -79,7 +79,7 @@ class DenseBackend(Backend):
 
     def __init__(self) -> None:
         self._next = ALIGNMENT
-        self._numbering = threading.Lock()
+        self._numbering = Lock()
         self._table: KernelTable | None = None
 
     @abstractmethod

@@ -17,6 +17,7 @@ from ..device import Device
 from ..dtypes import DType
 from ..errors import ArgumentError, MissingKernel, safe_repr
 from ..layout import contiguous_strides
+from ..locks import Lock
 from ..memory_formats import dense_strides_like
 from ..state import user_line, warn_user
 from . import plugins, registry
@@ -32,7 +33,7 @@ Policy = Literal["error", "warn", "allow"]
 HOST = "cpu"
 """The device type whose kernels run where a device has none."""
 
-_lock = threading.Lock()
+_lock = Lock()
 _policy: Policy = "error"
 
 

@@ -9,7 +9,6 @@ identity, stay valid.
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from types import TracebackType
@@ -28,6 +27,7 @@ from ..errors import (
     UndeclaredDType,
     safe_repr,
 )
+from ..locks import RLock
 from ..state import count_in, state, warn_user
 from .api_version import API_VERSION, check_api_version
 from .capabilities import BackendInfo
@@ -75,7 +75,7 @@ class Failure:
         return self.exception(self.message, notes=self.notes, fix=self.fix)
 
 
-lock = threading.RLock()
+lock = RLock()
 """Held while packages are loaded; the same for backends and plug-ins, since either may need the other."""
 
 provided.device_of_number.fill_later(f"{__package__}.accelerators", "numbered")
@@ -90,6 +90,16 @@ _hooks: dict[str, Any] = {}
 _infos: dict[str, BackendInfo] = {}
 _quarantine: dict[str, Failure] = {}
 _listeners: list[Callable[[], None]] = []
+
+
+def _after_fork() -> None:
+    # A thread that was loading stayed in the parent; the next that wants the backend begins anew.
+    if not lock._is_owned():
+        _loading.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def names() -> list[str]:

@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..dispatch.op import Op
+from ..locks import Lock
 from ..ops.creation.factories import zeros
 from ..ops.shaping.joining import stack
 from ..state import user_line, warn_user
@@ -40,7 +40,7 @@ class LoopRecord:
 
 
 _records: dict[tuple[str, str], LoopRecord] = {}
-_lock = threading.Lock()
+_lock = Lock()
 
 
 def report() -> tuple[LoopRecord, ...]:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from ..device import Device
 from ..dispatch.catalogue import PUBLIC
 from ..errors import ArgumentError, ArgumentTypeError, NotSupported, safe_repr
+from ..locks import Lock
 from ..state import state
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class Generator:
 
     def __init__(self, device: Device | str = "cpu") -> None:
         self._device = Device(device)
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._seed = DEFAULT_SEED
         self._offset = 0
 

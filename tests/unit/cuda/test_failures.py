@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import threading
 
 import cupy
 import numpy as np
@@ -233,3 +234,17 @@ def test_nothing_of_cuda_is_imported_before_it_is_asked_for():
 def test_host_arrays_are_not_made_by_chance():
     with pytest.raises(TypeError, match="Implicit conversion"):
         np.asarray(cupy.from_dlpack(polyad.ones(2, device="cuda")))
+
+
+def test_nobody_looks_for_memory_while_another_allocates():
+    """The stand-in's own: a look-up beside an allocation gave the neighbour's memory, and so IllegalAddress."""
+    device = simulation.devices[0]
+    memory, found = device.allocate(8), []
+    thread = threading.Thread(target=lambda: found.append(device.owner(memory.address)))
+    with simulation.lock:
+        thread.start()
+        thread.join(0.1)
+        assert found == []
+    thread.join()
+    assert found == [memory]
+    device.free(memory)

@@ -14,13 +14,13 @@ A class is the form of the matrices and a range of four times as many multiplica
 from __future__ import annotations
 
 import hashlib
-import threading
 import time
 from collections.abc import Sequence
 
 import pyopencl as cl
 
 from polyad.errors import KernelFailure, OutOfMemory
+from polyad.locks import Lock
 
 from ....runtime import choices
 from ....runtime.folder import BINARIES
@@ -65,7 +65,7 @@ def chosen(product: Product, offered: Sequence[Way]) -> Way:
     return found
 
 
-_measuring = threading.Lock()
+_measuring = Lock()
 """One product at a time. Not the device's lock: compiling, inside, may wait for a thread that wants this lock."""
 
 

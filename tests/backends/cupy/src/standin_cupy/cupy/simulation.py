@@ -146,10 +146,11 @@ class Device:
 
     def owner(self, address: int) -> Memory | None:
         """The memory in which *address* lies."""
-        at = bisect.bisect_right(self._addresses, address) - 1
-        if at < 0:
-            return None
-        found = self.blocks[self._addresses[at]]
+        with lock:
+            at = bisect.bisect_right(self._addresses, address) - 1
+            if at < 0:
+                return None
+            found = self.blocks[self._addresses[at]]
         return found if address < found.address + max(1, found.size) else None
 
     def finish(self) -> None:
@@ -198,7 +199,8 @@ class Queue:
         self.number = next(self.numbers) if number is None else number
         self.work: deque = deque()
         if self.number:
-            device.streams[self.number] = self
+            with lock:
+                device.streams[self.number] = self
 
     def put(self, work) -> None:
         """Put *work* off."""
@@ -270,7 +272,8 @@ def owner_of(address: int, size: int) -> Memory:
     found = devices[current()].owner(address)
     if found is None or not found.live or address + size > found.address + found.size:
         raise Failure("IllegalAddress" if any(d.owner(address) for d in devices) else "InvalidValue")
-    for queue in found.device.streams.values():
-        if queue.capture:
-            queue.capture.touched.add(found)
+    with lock:
+        for queue in found.device.streams.values():
+            if queue.capture:
+                queue.capture.touched.add(found)
     return found
