@@ -167,7 +167,8 @@ def shorter_calls(call: Call) -> Iterator[Call]:
     for place in reversed(range(call.keep, len(call.args))):
         yield replace(call, args=call.args[:place] + call.args[place + 1 :])
     for place in range(len(call.args)):
-        if (call.keep > 1 and place == 1) or (place == 0 and call.target in WRAPPERS):
+        kept = 2 if call.target == "invoked" else 1 if call.target in WRAPPERS else 0
+        if (call.keep > 1 and place == 1) or place < kept:
             continue
         for value in SIMPLER:
             if len(value) < len(call.args[place]) and (place or call.keep != 1 or value.startswith("filled")):
@@ -219,12 +220,22 @@ class Report:
 
 
 def run(
-    device: str, count: int, seed: int, first: int = 0, tries: int = 60, log: Any = None, every: bool = False
+    device: str,
+    count: int,
+    seed: int,
+    first: int = 0,
+    tries: int = 60,
+    log: Any = None,
+    every: bool = False,
+    part: str = "ops",
 ) -> Report:
-    """Make *count* calls, those whose arguments can be made, and report; *every* takes those of `exchanged_calls`."""
+    """Make *count* calls of a *part* (see `targets.targets`), those whose arguments can be made, and report; *every*
+    takes those of `exchanged_calls`.
+    """
     caller, report = Caller(device), Report()
     common = () if device == "cpu" else ("float32", "int64")
-    drawn = exchanged_calls(seed, common) if every else (random_call(seed, n, common) for n in itertools.count())
+    one_by_one = (random_call(seed, n, common, part) for n in itertools.count())
+    drawn = exchanged_calls(seed, common, part) if every else one_by_one
     try:
         for number, call in enumerate(itertools.islice(drawn, first, None), first):
             if sum(report.ends.values()) >= count:
@@ -261,9 +272,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--tries", type=int, default=60, help="calls spent on making a finding shorter")
     parser.add_argument("--every", action="store_true", help="exchange every argument for every odd value instead")
     parser.add_argument("--log", action="store_true", help="say each finding at once, on stderr")
+    parser.add_argument("--part", choices=("ops", "packages"), default="ops", help="what is called")
     given = parser.parse_args(arguments)
     log = sys.stderr if given.log else None
-    report = run(given.device, given.count, given.seed, given.first, given.tries, log, given.every)
+    report = run(given.device, given.count, given.seed, given.first, given.tries, log, given.every, given.part)
     print(report.table())
     return 1 if report.counts else 0
 

@@ -18,14 +18,14 @@ LAYOUTS = (
 )  # fmt: skip
 
 
-def random_call(seed: int, number: int, common: tuple[str, ...] = ()) -> Call:
+def random_call(seed: int, number: int, common: tuple[str, ...] = (), part: str = "ops") -> Call:
     """Call *number* of those that *seed* draws: each follows from these arguments alone.
 
     Most samples are of a dtype among the *common*, if there are such: a device that compiles a kernel for each dtype
     would do little else.
     """
     random = Random(f"{seed} {number}")
-    target = random.choice(targets())
+    target = random.choice(targets(part))
     call = start(random, target, common)
     if random.random() < 0.1:
         return call
@@ -45,12 +45,12 @@ ODD = (
 """What every argument is exchanged for in turn."""
 
 
-def exchanged_calls(seed: int, common: tuple[str, ...] = ()) -> Iterator[Call]:
+def exchanged_calls(seed: int, common: tuple[str, ...] = (), part: str = "ops") -> Iterator[Call]:
     """For every target a call, with each of its arguments exchanged for each of the `ODD` values: one at a time, also
     those that may be given by name alone.
     """
-    for number, target in enumerate(dict.fromkeys((one.source, *one.parameters.items()) for one in targets())):
-        found = next(one for one in targets() if (one.source, *one.parameters.items()) == target)
+    for number, target in enumerate(dict.fromkeys((one.source, *one.parameters.items()) for one in targets(part))):
+        found = next(one for one in targets(part) if (one.source, *one.parameters.items()) == target)
         call = start(Random(f"{seed} {number}"), found, common)
         names = [name for name in found.parameters if not name.startswith("*") and name != "self"]
         known = {*names[: len(call.args) - found.method], *call.kwargs}
@@ -86,7 +86,7 @@ def _changed(random: Random, target: Target, call: Call) -> Call:
         place = random.choice(free if call.keep > 1 and free else range(len(args)))
         if args[place].startswith(("filled", "sampled", "torch.empty", "leaf", "result")):
             args[place] = random.choice(LAYOUTS).format(args[place])
-    elif how < 0.55 and args and not (call.keep and (target.fixed or call.target in WRAPPERS)):
+    elif how < 0.55 and args and not (call.keep > 1 or call.keep and (target.fixed or call.target in WRAPPERS)):
         args[0] = tensor(random)
     elif how < 0.75 and names:
         unused = [name for name in names[len(args) :] if name not in ("forward",)] or [

@@ -7,7 +7,8 @@ What is a finding, by sort:
     raw                an exception that is not polyad's. Allowed are what an argument itself raised, and the TypeError
                        with which Python refuses a wrong number or name of arguments
     no way out         an error of polyad's without a line "fix"
-    warning            a warning that is not polyad's advice (UserWarning), such as NumPy's of an invalid value
+    warning            a warning that is not polyad's advice (UserWarning, FutureWarning), such as NumPy's of an invalid
+                       value
     leaked state       a failed call left a switch of the thread or the process in another position
     input changed      a failed call changed an argument
     wrong result       a result whose memory has not the dtype or shape that it declares
@@ -115,7 +116,7 @@ def little_memory(more: int = 4 * GIGABYTE) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_AS, limits)
 
 
-WRAPPERS = ("built", "stepped", "applied")
+WRAPPERS = ("built", "stepped", "applied", "forwarded", "invoked")
 """What makes several calls: of those before the one that fails, the results stay."""
 
 ON_TENSORS = ("Tensor.", "getattr", "setattr", "operator.")
@@ -208,7 +209,7 @@ def of_error(error: BaseException) -> Finding | None:
 
 def _of_warnings(seen: list[Any]) -> Finding | None:
     for one in seen:
-        if not issubclass(one.category, UserWarning):
+        if not issubclass(one.category, (UserWarning, FutureWarning)):
             return Finding("warning", f"{one.category.__name__}: {one.message}")
     return None
 
@@ -262,8 +263,7 @@ def judged(target: str, args: Any, kwargs: dict[str, str], names: dict[str, Any]
         except Exception:
             switches.restore()
             return Made(ran=False)
-        received = named["forward"] if "forward" in named else values[0] if values else None
-        if ("forward" in named or target.startswith(ON_TENSORS)) and not isinstance(received, Tensor):
+        if target.startswith(ON_TENSORS) and not isinstance(values[0] if values else None, Tensor):
             return Made(ran=False)
         given = tensors_of(*values, *named.values())
         before = [state_of(tensor) for tensor in given]

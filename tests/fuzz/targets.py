@@ -21,6 +21,7 @@ from polyad import Tensor
 from polyad.dispatch.op import PUBLIC
 from polyad_conformance.sample import DTYPE
 
+from . import packages
 from .values import CALLABLES, DIMS, DTYPES, INDICES, NUMBERS, SHAPES, TENSORS, drawn, samples
 
 
@@ -70,7 +71,7 @@ SPACES = (
 )  # fmt: skip
 """The modules whose functions are called beside those that are declared."""
 
-WRAPPERS = {"built": 2, "stepped": 1, "applied": 3}
+WRAPPERS = {"built": 2, "stepped": 1, "applied": 3, "forwarded": 2}
 """The functions in `values.Words` that call something by its name, and the last place before its options."""
 
 NOT_CALLED = frozenset(
@@ -107,9 +108,26 @@ def _parameters(function: Any) -> dict[str, str] | None:
 
 
 @cache
-def targets() -> tuple[Target, ...]:
-    """Everything that is called."""
-    return tuple(_found())
+def targets(part: str = "ops") -> tuple[Target, ...]:
+    """Everything that is called: tensors, ops and what works on functions, or the "packages" above them."""
+    return tuple(_of_packages() if part == "packages" else _found())
+
+
+def _of_packages() -> Iterator[Target]:
+    for path, found in packages.called():
+        parameters = _parameters(found)
+        if parameters is None:
+            continue
+        yield Target(path, parameters)
+        if isinstance(found, type) and issubclass(found, polyad.nn.Module):
+            yield Target("forwarded", {"name": f"={path!r}", **parameters, "forward": "Tensor"})
+    for space, objects in packages.OBJECTS.items():
+        for text in objects:
+            for name, method in packages.methods(space, text):
+                parameters = dict(_parameters(method) or {"other": ""})
+                parameters.pop("self", None)
+                fixed = {"object of": f"={packages.source_in(space, text)}", "method": f"={name!r}"}
+                yield Target("invoked", {**fixed, **parameters})
 
 
 def _found() -> Iterator[Target]:
@@ -170,6 +188,16 @@ def _found() -> Iterator[Target]:
         ] * 30
 
 
+OBJECTS = {
+    "Module": ("layer()", "torch.nn.ReLU()"), "Optimizer": ("optimizer()",), "LRScheduler": ("scheduler()",),
+    "Distribution": ("normal()", "normal(2)"), "Transform": ("torch.distributions.ExpTransform()",),
+    "Constraint": ("torch.distributions.constraints.positive",), "Parameter": ("torch.nn.Parameter(leaf(3))",),
+    "PackedSequence": ("torch.nn.utils.rnn.pack_sequence([leaf(2, 1)])",), "Metric": ("torch.metrics.SumMetric()",),
+    "Params": ("[leaf(3)]", "[leaf(2, 2), leaf()]", "[{'params': [leaf(3)]}]"),
+}  # fmt: skip
+"""Objects that fit annotations with these words."""
+
+
 def tensor(random: Random) -> str:
     """The source of a tensor."""
     if random.random() < 0.3:
@@ -215,6 +243,9 @@ def fitting(random: Random, annotation: str, name: str) -> str:
         return "device"
     if "Generator" in option:
         return "generator()"
+    for word, sources in OBJECTS.items():
+        if word in option:
+            return random.choice(sources)
     if option == "str":
         return random.choice(
             ("'mean'", "'sum'", "'none'", "'reflect'", "'constant'", "'ij'", "'ij,jk->ik'", "'reduced'", "'text'")
@@ -282,7 +313,7 @@ def start(random: Random, target: Target, common: tuple[str, ...] = ()) -> Call:
             break
         else:
             args.append(tensor(random) if name == "self" else fitting(random, annotation, name))
-    if target.source == "built":
+    if target.source in ("built", "forwarded"):
         kwargs.setdefault("forward", tensor(random))
     if target.source == "stepped" and len(args) > 1 and random.random() < 0.8:
         args[1] = random.choice(("[leaf(3)]", "[leaf(2, 2), leaf()]", "[{'params': [leaf(3)]}]"))

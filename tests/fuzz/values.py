@@ -10,6 +10,7 @@ from __future__ import annotations
 import collections
 import decimal
 import fractions
+import math
 import operator
 from functools import cache
 from typing import Any
@@ -23,6 +24,8 @@ from polyad.interop.numpy import numpy_dtype
 from polyad_conformance.calls import draw
 from polyad_conformance.sample import Sample
 from polyad_conformance.samples import families
+
+from .packages import module_of
 
 
 class UsersError(Exception):
@@ -130,6 +133,36 @@ class Words:
         module = getattr(polyad.nn, name)(*args, **kwargs)
         return module if forward is None else module.to(self.device)(forward)
 
+    def forwarded(self, path: str, /, *args: Any, forward: Any = None, **kwargs: Any) -> Any:
+        """The output of a new module, the class at *path*, for *forward*."""
+        return eval(path, {"torch": polyad})(*args, **kwargs)(forward)
+
+    def within(self, space: str, source: str) -> Any:
+        """What *source* gives, in which names of the package *space* stand alone."""
+        scope = {name: getattr(self, name) for name in dir(Words) if not name.startswith("_")}
+        scope.update(vars(module_of(space)), torch=polyad, nn=polyad.nn)
+        return eval(source, scope)
+
+    def invoked(self, object: Any, name: str, /, *args: Any, **kwargs: Any) -> Any:
+        """The method *name* of *object*, called."""
+        return getattr(object, name)(*args, **kwargs)
+
+    def layer(self) -> Any:
+        """A small layer."""
+        return polyad.nn.Linear(3, 3).to(self.device)
+
+    def optimizer(self) -> Any:
+        """An optimizer of one parameter."""
+        return polyad.optim.SGD([self.leaf(3)], lr=0.1, momentum=0.9)
+
+    def scheduler(self) -> Any:
+        """A schedule of `optimizer`."""
+        return polyad.optim.lr_scheduler.StepLR(self.optimizer(), 2)
+
+    def normal(self, *shape: int) -> Any:
+        """A distribution."""
+        return polyad.distributions.Normal(self.filled("float32", *shape), 1.0)
+
     def applied(self, name: str, func: Any, /, *args: Any, **options: Any) -> Any:
         """A transform of *func*, applied."""
         return getattr(polyad.func, name)(func, **options)(*args)
@@ -156,7 +189,7 @@ def names(device: str, other_device: str) -> dict[str, Any]:
     words = Words(device)
     methods = {name: getattr(words, name) for name in dir(Words) if not name.startswith("_")}
     return {
-        **methods, "torch": polyad, "polyad": polyad, "Tensor": Tensor, "np": np, "nan": float("nan"),
+        **methods, "torch": polyad, "math": math, "polyad": polyad, "Tensor": Tensor, "np": np, "nan": float("nan"),
         "inf": float("inf"), "device": device, "other_device": other_device, "bad": bad, "lying": lying, "Sub": Sub,
         "recursive": recursive, "deep": deep, "operator": operator, "Fraction": fractions.Fraction,
         "Decimal": decimal.Decimal, "OrderedDict": collections.OrderedDict, "UsersError": UsersError,
