@@ -31,6 +31,7 @@ from polyad_native.compiler import VECTOR_TEST, libraries, vector_math
 from polyad_native.generated import BODIES, PRIMITIVES
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks" / "peers"))
+from programs import PROGRAMS
 from workloads import OPS, OPTIMIZERS, TRAINING
 
 Noted = dict[str, tuple[str, tuple[str, ...], str]]
@@ -41,17 +42,19 @@ def noting(noted: Noted) -> Callable[..., bytes]:
     """In place of `Libraries.compiled`: keeps what it is asked for in *noted*."""
     compiled = Libraries.compiled
 
-    def note(self: Libraries, source: str, what: str, extra: tuple[str, ...] = ()) -> bytes:
+    def note(self: Libraries, source: str, what: str, extra: tuple[str, ...] = (), *soon: Any) -> bytes:
         flags = (*self.flags, *extra)
         if not what.startswith("a test"):  # of the compiler
             noted[polyad_native.ahead.key(source, flags)] = source, flags, what
-        return compiled(self, source, what, extra)
+        return compiled(self, source, what, extra, *soon)
 
     return note
 
 
 def calls() -> Iterator[Callable[[], Any]]:
-    """What programs call: workloads, layers, and each op by the ways in which its name can be called."""
+    """What programs call: programs, workloads, layers, and each op by the ways in which its name can be called."""
+    for program in PROGRAMS.values():
+        yield lambda program=program: program(polyad)
     for workload in (*TRAINING.values(), *OPS.values(), *OPTIMIZERS.values()):
         step = workload(polyad)
         yield step
