@@ -21,7 +21,7 @@ from typing import Any
 
 import polyad
 import polyad_native.ahead
-from polyad import float32, float64, int64
+from polyad import bfloat16, float32, float64, int64
 from polyad.backend.c_compiler import Libraries
 from polyad.errors import PolyadError
 from polyad_conformance.checks.modules import as_tensors, draw, tensors_in
@@ -59,18 +59,20 @@ def calls() -> Iterator[Callable[[], Any]]:
         step = workload(polyad)
         yield step
         yield step
+        yield lambda step=step: in_bfloat16(step)
     for sample in module_samples():
         yield lambda sample=sample: layer(sample)
     functional = polyad.nn.functional
     for name in (*PRIMITIVES, *BODIES):
         function = getattr(polyad, name, None) or getattr(functional, name, None)
-        for dtype in (float32, float64, int64) if function is not None else ():
-            if dtype is not float32 and name not in PRIMITIVES:
+        for dtype in (float32, bfloat16, float64, int64) if function is not None else ():
+            real = dtype in (float32, bfloat16)
+            if not real and name not in PRIMITIVES:
                 continue
             x = polyad.rand(64, 64).mul(4).to(dtype)
             for operands in ((x,), (x, x), (x, 2), (x, x[0])) if dtype is float32 else ((x,), (x, x)):
                 yield lambda function=function, operands=operands: function(*operands)
-                if dtype is float32:
+                if real:
                     yield lambda function=function, operands=operands: gradient(function, operands)
     x = polyad.rand(64, 64)
     for dtype in (polyad.bfloat16, polyad.float16, float64, int64, polyad.bool):
@@ -84,6 +86,12 @@ def calls() -> Iterator[Callable[[], Any]]:
     for name in ("softmax", "log_softmax"):
         for dim in (0, 1):
             yield lambda name=name, dim=dim: getattr(x, name)(dim)
+
+
+def in_bfloat16(step: Callable[[], Any]) -> None:
+    """A step by autocast."""
+    with polyad.autocast("cpu", bfloat16):
+        step()
 
 
 def layer(sample: ModuleSample) -> None:
