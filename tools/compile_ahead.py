@@ -21,7 +21,7 @@ from typing import Any
 
 import polyad
 import polyad_native.ahead
-from polyad import float32, float64, int64
+from polyad import bfloat16, float32, float64, int64
 from polyad.backend.c_compiler import Libraries
 from polyad.errors import PolyadError
 from polyad_conformance.checks.modules import as_tensors, draw, tensors_in
@@ -31,6 +31,7 @@ from polyad_native.compiler import VECTOR_TEST, libraries, vector_math
 from polyad_native.generated import BODIES, PRIMITIVES
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks" / "peers"))
+from programs import PROGRAMS
 from workloads import OPS, OPTIMIZERS, TRAINING
 
 Noted = dict[str, tuple[str, tuple[str, ...], str]]
@@ -41,33 +42,37 @@ def noting(noted: Noted) -> Callable[..., bytes]:
     """In place of `Libraries.compiled`: keeps what it is asked for in *noted*."""
     compiled = Libraries.compiled
 
-    def note(self: Libraries, source: str, what: str, extra: tuple[str, ...] = ()) -> bytes:
+    def note(self: Libraries, source: str, what: str, extra: tuple[str, ...] = (), *soon: Any) -> bytes:
         flags = (*self.flags, *extra)
         if not what.startswith("a test"):  # of the compiler
             noted[polyad_native.ahead.key(source, flags)] = source, flags, what
-        return compiled(self, source, what, extra)
+        return compiled(self, source, what, extra, *soon)
 
     return note
 
 
 def calls() -> Iterator[Callable[[], Any]]:
-    """What programs call: workloads, layers, and each op by the ways in which its name can be called."""
+    """What programs call: programs, workloads, layers, and each op by the ways in which its name can be called."""
+    for program in PROGRAMS.values():
+        yield lambda program=program: program(polyad)
     for workload in (*TRAINING.values(), *OPS.values(), *OPTIMIZERS.values()):
         step = workload(polyad)
         yield step
         yield step
+        yield lambda step=step: in_bfloat16(step)
     for sample in module_samples():
         yield lambda sample=sample: layer(sample)
     functional = polyad.nn.functional
     for name in (*PRIMITIVES, *BODIES):
         function = getattr(polyad, name, None) or getattr(functional, name, None)
-        for dtype in (float32, float64, int64) if function is not None else ():
-            if dtype is not float32 and name not in PRIMITIVES:
+        for dtype in (float32, bfloat16, float64, int64) if function is not None else ():
+            real = dtype in (float32, bfloat16)
+            if not real and name not in PRIMITIVES:
                 continue
             x = polyad.rand(64, 64).mul(4).to(dtype)
             for operands in ((x,), (x, x), (x, 2), (x, x[0])) if dtype is float32 else ((x,), (x, x)):
                 yield lambda function=function, operands=operands: function(*operands)
-                if dtype is float32:
+                if real:
                     yield lambda function=function, operands=operands: gradient(function, operands)
     x = polyad.rand(64, 64)
     for dtype in (polyad.bfloat16, polyad.float16, float64, int64, polyad.bool):
@@ -81,6 +86,12 @@ def calls() -> Iterator[Callable[[], Any]]:
     for name in ("softmax", "log_softmax"):
         for dim in (0, 1):
             yield lambda name=name, dim=dim: getattr(x, name)(dim)
+
+
+def in_bfloat16(step: Callable[[], Any]) -> None:
+    """A step by autocast."""
+    with polyad.autocast("cpu", bfloat16):
+        step()
 
 
 def layer(sample: ModuleSample) -> None:

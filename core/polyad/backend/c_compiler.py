@@ -13,18 +13,18 @@ import os
 import platform
 import shlex
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from functools import cache
+from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 
 from ..errors import CompilerFailure
 from ..files.compiled import CompiledFolder
+from .compilations import Compilation, Foreseen, said_by
 
 __all__ = ["NONE", "Libraries", "NoCompiler", "command", "on_disk"]
 
@@ -33,6 +33,9 @@ NONE = "there is no C compiler: neither $CC, nor cc, gcc or clang on PATH, nor t
 
 _PATIENCE = 120
 """Seconds after which a compiler is taken for hung."""
+
+Wanted = tuple[str, str, tuple[str, ...]]
+"""A source, what names it in errors, and its flags beside those of all."""
 
 _LATER = ("-undefined", "dynamic_lookup") if sys.platform == "darwin" else ()
 """Flags for libraries that call Python, which is there when they are loaded; most linkers ask no more."""
@@ -75,9 +78,12 @@ class Libraries:
         self.without = without
         self.hung: CompilerFailure | None = None
 
-    def compiled(self, source: str, what: str, extra: tuple[str, ...] = ()) -> bytes:
+    def compiled(
+        self, source: str, what: str, extra: tuple[str, ...] = (), soon: Callable[[], Iterable[Wanted]] = tuple
+    ) -> bytes:
         """The library of *source*, compiled now or before, with *extra* flags.
 
+        If it has to be compiled, so is on idle cores what *soon* gives: each a source, its name, and its flags.
         Raises CompilerFailure, where *what* names the source; at once, where the compiler hung before.
         """
         flags = (*self.flags, *extra)
@@ -89,10 +95,12 @@ class Libraries:
         if command() is None:
             raise NoCompiler(f"{what}: {NONE}", fix=self._fix("install one"))
         try:
-            name = hashlib.sha256("\0".join((source, *flags, _identity())).encode()).hexdigest()
+            name = self._name(source, flags)
             library = self.folder.read(name)
             if library is None:
-                library = self.built(source, flags, what)
+                self._foresee(soon())
+                begun = _foreseen().take(name)
+                library = self.built(source, flags, what) if begun is None else self._ended(begun, flags, what)
                 self.folder.keep(name, library)
         except (OSError, subprocess.SubprocessError) as error:
             hung = isinstance(error, subprocess.TimeoutExpired)
@@ -106,24 +114,39 @@ class Libraries:
 
     def built(self, source: str, flags: Sequence[str], what: str) -> bytes:
         """The library of *source*, compiled now with *flags* alone. Raises CompilerFailure, and OSError."""
-        with tempfile.TemporaryDirectory(prefix="polyad-") as folder:
-            path, out = Path(folder, "kernel.c"), Path(folder, "kernel.so")
-            path.write_text(source, encoding="utf-8")
-            called = [*(command() or ()), *flags]
-            # Libraries stand behind the source: some linkers drop those that nothing before them wants.
-            done = _run([*(command() or ()), "-o", str(out), str(path), *flags, "-lm", "-lpthread"])
-            if done.returncode or not out.exists():
-                said = done.stderr.strip()[-2000:]
-                raise CompilerFailure(
-                    f"{what}: the C compiler does not compile the kernel",
-                    notes={
-                        "command": shlex.join(called),
-                        "exit status": str(done.returncode),
-                        **({"log": said} if said else {}),
-                    },
-                    fix=self._fix("mend it, set CC to another C compiler (gcc, clang)"),
-                )
-            return out.read_bytes()
+        return self._ended(_begun(source, flags), flags, what)
+
+    def _name(self, source: str, flags: Sequence[str]) -> str:
+        return hashlib.sha256("\0".join((source, *flags, _identity())).encode()).hexdigest()
+
+    def _foresee(self, soon: Iterable[Wanted]) -> None:
+        wanted = {}
+        for source, what, extra in soon:
+            flags = (*self.flags, *extra)
+            name = self._name(source, flags)
+            if self.folder.read(name) is None and (self.ahead is None or self.ahead(source, flags) is None):
+                begin = partial(_begun, source, flags)
+                wanted[name] = begin, partial(self._keep, name, flags, what)
+        _foreseen().add(wanted)
+
+    def _keep(self, name: str, flags: Sequence[str], what: str, ended: Compilation) -> None:
+        self.folder.keep(name, self._ended(ended, flags, what))
+
+    def _ended(self, compilation: Compilation, flags: Sequence[str], what: str) -> bytes:
+        """The library that *compilation* makes. Raises CompilerFailure."""
+        status, library, said = compilation.end(_PATIENCE)
+        if status or library is None:
+            said = said.strip()[-2000:]
+            raise CompilerFailure(
+                f"{what}: the C compiler does not compile the kernel",
+                notes={
+                    "command": shlex.join([*(command() or ()), *flags]),
+                    "exit status": str(status),
+                    **({"log": said} if said else {}),
+                },
+                fix=self._fix("mend it, set CC to another C compiler (gcc, clang)"),
+            )
+        return library
 
     def loaded(self, library: bytes, what: str) -> ctypes.CDLL:
         """*library* in this process, for good. Raises CompilerFailure if the machine does not load it."""
@@ -146,20 +169,21 @@ class Libraries:
         return f"{first}, or {self.without}" if self.without else first
 
 
-def _run(called: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    """The end of a program that is given nothing to read. One that hangs is ended with whatever it started."""
-    with subprocess.Popen(
-        called, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8",
-        errors="replace", start_new_session=True,
-    ) as process:  # fmt: skip
-        try:
-            out, err = process.communicate(timeout=_PATIENCE)
-        except BaseException:
-            with suppress(OSError, AttributeError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.kill()
-            raise
-    return subprocess.CompletedProcess(called, process.returncode, out, err)
+def _begun(source: str, flags: Sequence[str]) -> Compilation:
+    # Libraries stand behind the source: some linkers drop those that nothing before them wants.
+    return Compilation(
+        source, lambda path, out: [*(command() or ()), "-o", str(out), str(path), *flags, "-lm", "-lpthread"]
+    )
+
+
+@cache
+def _foreseen() -> Foreseen:
+    """What this process foresees: a core is left for what it does itself."""
+    try:
+        cores = len(os.sched_getaffinity(0))
+    except AttributeError:
+        cores = os.cpu_count() or 1
+    return Foreseen(cores - 1)
 
 
 @contextmanager
@@ -174,7 +198,7 @@ def on_disk(library: bytes, name: str = "kernel") -> Iterator[str]:
 @cache
 def _identity() -> str:
     """What else than a source and its flags decides what the compiler makes."""
-    said = _run([*(command() or ()), "--version"]).stdout
+    said = said_by([*(command() or ()), "--version"], _PATIENCE)
     return "\0".join((said, platform.machine(), _processor(), *platform.libc_ver()))
 
 

@@ -14,7 +14,9 @@ not cover. Without a C compiler nothing of this package runs, and NumPy computes
     matrices.c    a library: products.py calls it
     convolving.c  a library: convolutions.py calls it
     attending.c   a library: attention.py calls it
-    elements.c    a library: moving.py, pooling.py and rows.py call it
+    moving.c      a library: moving.py calls it
+    pools.c       a library: pooling.py calls it
+    gathering.c   a library: rows.py calls it
     recurring.c   a library: recurrent.py calls it
     steps.c       a library: steps.py calls it
     functions.c   functions of float, for libraries and generated kernels

@@ -9,9 +9,10 @@ import os
 import platform
 import sys
 import sysconfig
+from collections.abc import Callable, Iterable
 from functools import cache
 
-from polyad.backend.c_compiler import NONE, Libraries, command
+from polyad.backend.c_compiler import NONE, Libraries, Wanted, command
 from polyad.codegen.dialects import VECTOR_LIBRARY, VECTOR_MATH, C
 from polyad.errors import CompilerFailure
 from polyad.files.compiled import CompiledFolder
@@ -105,6 +106,8 @@ def vector_math() -> tuple[str, ...]:
     return ()
 
 
-def compiled(source: str, what: str, extra: tuple[str, ...] = ()) -> bytes:
-    """The shared library of *source*, compiled now or before. Raises CompilerFailure; *what* names it there."""
-    return libraries().compiled(source, what, extra)
+def compiled(
+    source: str, what: str, extra: tuple[str, ...] = (), soon: Callable[[], Iterable[Wanted]] = tuple
+) -> bytes:
+    """As `Libraries.compiled`."""
+    return libraries().compiled(source, what, extra, soon)

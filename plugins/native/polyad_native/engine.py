@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from polyad.backend.c_compiler import on_disk
+from polyad.backend.c_compiler import Wanted, on_disk
 from polyad.dtypes import DType, bfloat16, float16, float32, float64
 from polyad.errors import CompilerFailure
 from polyad_numpy import allocator, workers
@@ -28,13 +28,18 @@ _PARTS = {
     "matrices": ("held", "arithmetic", "quick"),
     "convolving": ("held", "arithmetic", "convolution"),
     "attending": ("held", "arithmetic", "attention"),
-    "elements": ("pooling", "rows"),
+    "moving": (),
+    "pools": ("pooling",),
+    "gathering": ("rows",),
     "recurring": ("held", "arithmetic", "recurrent"),
     "steps": ("stepping",),
 }
 """Each library's file, and the files that are written out in it for the dtype that it is compiled for."""
 AS_WRITTEN = ("-ffp-contract=off",)
 """Flags to round each step, as NumPy does: else the bits could depend on an element's place, or on a layout."""
+_FLAGS = {"steps": AS_WRITTEN}
+_SOON = {"engine": ("matrices", "gathering", "moving", "steps"), "convolving": ("matrices", "pools")}
+"""What programs need soon that need a library."""
 _held = ExitStack()
 _REALS = {"float": "int", "double": "long long"}
 """What libraries compute in, and a whole number of the same size."""
@@ -82,9 +87,21 @@ def attending(real: str) -> Any:
 
 
 @cache
-def elements(real: str = "float") -> Any:
-    """The extension of kernels that move elements or go over rows; what moves them takes any dtype."""
-    return _bound("elements", real)
+def moving(real: str = "float") -> Any:
+    """The extension of kernels that move elements, of any dtype."""
+    return _bound("moving", real)
+
+
+@cache
+def pools(real: str) -> Any:
+    """The extension of the largest elements of windows."""
+    return _bound("pools", real)
+
+
+@cache
+def gathering(real: str) -> Any:
+    """The extension of kernels that go over rows, or to indices."""
+    return _bound("gathering", real)
 
 
 @cache
@@ -96,7 +113,7 @@ def recurring(real: str) -> Any:
 @cache
 def steps(real: str) -> Any:
     """The extension of optimizers' steps."""
-    return _bound("steps", real, AS_WRITTEN)
+    return _bound("steps", real)
 
 
 def _bound(library: str, real: str, flags: tuple[str, ...] = ()) -> Any:
@@ -140,10 +157,11 @@ def text(name: str) -> str:
 
 
 def _imported(library: str, real: str = "", flags: tuple[str, ...] = ()) -> Any:
-    """The extension module."""
+    """The extension module; *flags*: beside the usual."""
     what = f"the native {library}"
     name = "_".join(filter(None, ("polyad_native", library, real)))
-    built = compiled(source(library, real), what, (*vector_math(), *flags))
+    soon = [(other, real or "float") for other in _SOON.get(library, ())]
+    built = compiled(*_wanted(library, real, flags), lambda: [_wanted(*each) for each in soon])
     try:
         with on_disk(built, name) as path:
             loader = importlib.machinery.ExtensionFileLoader(name, path)
@@ -154,6 +172,10 @@ def _imported(library: str, real: str = "", flags: tuple[str, ...] = ()) -> Any:
     except (ImportError, OSError) as error:
         raise libraries().unloadable(what, error) from error
     return module
+
+
+def _wanted(library: str, real: str, flags: tuple[str, ...] = ()) -> Wanted:
+    return source(library, real), f"the native {library}", (*vector_math(), *_FLAGS.get(library, ()), *flags)
 
 
 def entry(library: bytes, name: str) -> int:

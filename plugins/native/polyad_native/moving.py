@@ -13,8 +13,8 @@ from polyad.backend.preparation import prepare
 from polyad.backend.registry import get
 from polyad.dtypes import float32, float64
 
+from . import engine
 from .choosing import Call, NotNative, available, least, unspecialized
-from .engine import elements
 
 _PACK = struct.Struct("3Qd2Q").pack
 _WORD = 0xFFFFFFFFFFFFFFFF
@@ -25,7 +25,7 @@ def copy(types: Signature) -> Call | None:
     size = types[0].dtype.itemsize
     if size > 8:
         return None
-    run = elements().copy
+    run = engine.moving().copy
 
     def call(array: Any) -> Any:
         if array.flags.c_contiguous or not array.size:
@@ -44,7 +44,7 @@ def cat() -> Kernel:
     def specialize(types: Signature) -> Call | None:
         own = get("cpu").as_kernel("cat")
         outranked: Call | None = None if own is None else prepare(own, types)
-        run = available(lambda real: elements(), "join", float32)
+        run = available(engine.moving, "join", float32)
         if outranked is None or run is None:
             return outranked
         few = least(1 << 14)
@@ -70,7 +70,7 @@ def dropout(types: Signature) -> Call | None:
     dtype = types[0].dtype
     if dtype not in (float32, float64):
         return None
-    run, wide = elements().dropout, dtype is float64
+    run, wide = engine.moving().dropout, dtype is float64
 
     def call(x: Any, p: float, generator: Any) -> Any:
         if not x.flags.c_contiguous or not 0 <= p < 1:

@@ -12,7 +12,7 @@ from polyad.backend.interface import Signature
 from polyad.ops.declaring.windows import window_count
 
 from .choosing import Call, NotNative
-from .engine import elements, function
+from .engine import function, pools
 
 _MOST = 1 << 31
 Sizes = tuple[int, ...]
@@ -32,7 +32,7 @@ def _windows(x: Any, out: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, d
 
 def max_pool(types: Signature) -> Call | None:
     """The kernel of `max_pool`."""
-    run = function(elements, "max_pool", types[0].dtype)
+    run = function(pools, "max_pool", types[0].dtype)
     if run is None:
         return None
 
@@ -53,7 +53,7 @@ def max_pool(types: Signature) -> Call | None:
 
 def max_pool_backward(types: Signature) -> Call | None:
     """The kernel of `max_pool_backward`."""
-    run = function(elements, "max_pool_backward", types[0].dtype)
+    run = function(pools, "max_pool_backward", types[0].dtype)
     if run is None:
         return None
 

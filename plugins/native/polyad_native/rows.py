@@ -11,7 +11,7 @@ import numpy as np
 from polyad.backend.interface import Signature, TensorType
 
 from .choosing import Call, NotNative
-from .engine import elements, function
+from .engine import function, gathering
 
 _PACK = struct.Struct("7q").pack
 _FOUR = struct.Struct("4q").pack
@@ -20,7 +20,7 @@ _FOUR = struct.Struct("4q").pack
 def _of(types: Signature, name: str) -> Any:
     """The function *name* for a dtype that all floating operands have."""
     found = {entry.dtype for entry in types if isinstance(entry, TensorType) and entry.dtype.is_floating_point}
-    return function(elements, name, found.pop()) if len(found) == 1 else None
+    return function(gathering, name, found.pop()) if len(found) == 1 else None
 
 
 def _added(

@@ -14,6 +14,7 @@ import threading
 import pytest
 
 from polyad.backend import c_compiler
+from polyad.backend.compilations import Foreseen
 from polyad.errors import CompilerFailure
 from polyad.files import compiled
 from polyad.files.compiled import CompiledFolder
@@ -123,7 +124,7 @@ def test_a_user_without_a_home_is_told(monkeypatch) -> None:
 def test_without_room_for_temporary_files_kept_libraries_are_refused_with_the_reason(cache, monkeypatch) -> None:
     library = compiler.compiled(SOURCE, "a test")
     engine._imported("steps", "float")
-    monkeypatch.setattr(tempfile, "TemporaryDirectory", full)
+    monkeypatch.setattr(tempfile, "mkdtemp", full)
     for load in (lambda: engine.entry(library, "answer"), lambda: engine._imported("steps", "float")):
         with pytest.raises(CompilerFailure, match=r"(?s)No space left.*set TMPDIR"):
             load()
@@ -185,7 +186,7 @@ def test_an_object_that_cannot_be_loaded_is_told(cache, command) -> None:
     with pytest.raises(CompilerFailure, match="cannot be loaded"):
         engine.entry(compiler.compiled(SOURCE, "a test"), "answer")
     with pytest.raises(CompilerFailure, match="cannot be loaded"):
-        engine._imported("elements", "float")
+        engine._imported("gathering", "float")
 
 
 def test_threads_that_compile_the_same_all_get_it(cache) -> None:
@@ -252,9 +253,66 @@ PRODUCTS = ["matrices", "convolving", "attending"]
     ("library", "real"),
     [
         *itertools.product(PRODUCTS, ["float", "double", "bfloat16", "float16"]),
-        *itertools.product(["elements", "recurring", "steps"], ["float", "double"]),
+        ("moving", "float"),
+        *itertools.product(["pools", "gathering", "recurring", "steps"], ["float", "double"]),
     ],
 )
 def test_each_library_compiles(library: str, real: str) -> None:
     """Else users get a warning and NumPy's kernels, and no other test fails."""
     assert getattr(engine, library)(real).bind
+
+
+SOON = "int later(void) { return 43; }"
+
+
+@pytest.fixture
+def one_at_once(monkeypatch):
+    """What is foreseen, one at a time, whatever cores there are."""
+    foreseen = Foreseen(1)
+    monkeypatch.setattr(c_compiler, "_foreseen", lambda: foreseen)
+    yield foreseen
+    foreseen.stop()
+
+
+def test_what_is_needed_soon_is_compiled_beside_what_is_needed_now(cache, one_at_once, monkeypatch) -> None:
+    soon = [(SOON, "a test of later", ()), (SOON, "a test of later", ("-DNOT_NEEDED",))]
+    compiler.compiled(SOURCE, "a test", soon=lambda: soon)
+    monkeypatch.setattr(c_compiler.Libraries, "built", None)  # it has begun, and is waited for
+    assert compiler.libraries().loaded(compiler.compiled(SOON, "a test of later"), "a test of later").later() == 43
+    assert len(kept(cache)) == 2
+    compiler.compiled(
+        SOON, "a test of later", soon=lambda: pytest.fail("nothing is foreseen where nothing is compiled")
+    )
+
+
+def test_what_has_ended_unused_is_kept_and_the_rest_is_ended(cache, one_at_once) -> None:
+    compiler.compiled(SOURCE, "a test", soon=lambda: [(SOON, "a test of later", ())])
+    ((compilation, _),) = one_at_once._running.values()
+    compilation.process.wait()
+    folders = [compilation.folder]
+    one_at_once.stop()
+    assert len(kept(cache)) == 2
+    compiler.compiled(f"{SOURCE}\n", "a test", soon=lambda: [(f"{SOON}\n", "a test of later", ())])
+    ((compilation, _),) = one_at_once._running.values()
+    folders.append(compilation.folder)
+    compilation.process.poll = lambda: None  # as long as it runs
+    one_at_once.stop()
+    assert len(kept(cache)) == 3
+    assert not any(folder.exists() for folder in folders)
+
+
+def test_what_cannot_be_compiled_ahead_is_told_when_it_is_needed(cache, one_at_once) -> None:
+    compiler.compiled(SOURCE, "a test", soon=lambda: [("no C", "a test of later", ())])
+    with pytest.raises(CompilerFailure, match=r"a test of later: the C compiler does not compile"):
+        compiler.compiled("no C", "a test of later")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing forks here")
+def test_a_forked_process_leaves_what_its_parent_has_begun(cache, one_at_once) -> None:
+    compiler.compiled(SOURCE, "a test", soon=lambda: [(SOON, "a test of later", ())])
+    child = os.fork()
+    if not child:
+        one_at_once.stop()
+        os._exit(bool(one_at_once.take("anything")))
+    assert os.waitpid(child, 0)[1] == 0
+    assert compiler.libraries().loaded(compiler.compiled(SOON, "a test of later"), "a test of later").later() == 43

@@ -215,4 +215,4 @@ def test_no_whole_operand_is_converted(name) -> None:
 def test_types_that_no_library_is_for_are_left_to_others() -> None:
     integers = (SimpleNamespace(dtype=polyad.int64),)
     assert products.gemm(integers) is None
-    assert engine.function(engine.elements, "max_pool", polyad.float16) is None
+    assert engine.function(engine.pools, "max_pool", polyad.float16) is None

@@ -1,5 +1,5 @@
-/* Kernels that move elements or go over them row by row, in a library of their own: it is compiled when one of them is
-   needed first. They run in the engine's threads. */
+/* Copies, joining and dropout, in a library of their own: it is compiled when one of them is needed first. They run in
+   the engine's threads. */
 
 <python>
 <bound>
@@ -261,13 +261,7 @@ static Method methods[] = {
     {"copy", copy, FASTCALL, "copy(out, in, size)"},
     {"dropout", dropout, FASTCALL, "dropout(out, kept, in, numbers)"},
     {"join", join, FASTCALL, "join(out, arrays, dim, size)"},
-    {"max_pool", NAME(max_pool_forward), FASTCALL, "max_pool(out, input, windows)"},
-    {"max_pool_backward", NAME(max_pool_backward), FASTCALL, "max_pool_backward(out, grad, input, largest, windows)"},
-    {"add_at", NAME(add_at), FASTCALL, "add_at(out, source, index, sizes)"},
-    {"gather", NAME(gather), FASTCALL, "gather(out, in, index, sizes)"},
-    {"running_sum", NAME(running_sum), FASTCALL, "running_sum(out, in, outer, count, inner)"},
-    {"cross_entropy", NAME(cross_entropy), FASTCALL, "cross_entropy(out, scores, target, ignored[, grad[, mean]])"},
     {NULL, NULL, 0, NULL},
 };
 
-LIBRARY(elements)
+LIBRARY(moving)
