@@ -47,7 +47,7 @@ def run(number: int) -> list[str]:
     victim = VICTIMS[number % len(VICTIMS)]
     # A worker that sleeps in a sample can tell nobody of its death by what it sends.
     dataset = chosen.choice(("Pictures", "Pictures", "Slow"))
-    method, persistent = chosen.choice(("forkserver", "forkserver", "fork")), chosen.choice((True, False))
+    method, persistent = chosen.choice(("fork", "fork", "forkserver")), chosen.choice((True, False))
     what = f"run {number} ({method}, {dataset}, {victim})"
     with tempfile.TemporaryDirectory() as folder:
         before = _segments()
