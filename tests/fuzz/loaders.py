@@ -25,17 +25,16 @@ import sys
 import worker_datasets as data
 from polyad.utils.data import DataLoader
 
-if __name__ == "__main__":
-    faulthandler.register(signal.SIGUSR1)
-    method, dataset, persistent = sys.argv[1:]
-    loader = DataLoader(
-        getattr(data, dataset)(100_000), batch_size=2, num_workers=2, multiprocessing_context=method,
-        persistent_workers=persistent == "True",
-    )
-    iterator = iter(loader)
-    print(*(worker.pid for worker in iterator._pool.workers), flush=True)
-    for batch in iterator:
-        pass
+faulthandler.register(signal.SIGUSR1)
+method, dataset, persistent = sys.argv[1:]
+loader = DataLoader(
+    getattr(data, dataset)(100_000), batch_size=2, num_workers=2, multiprocessing_context=method,
+    persistent_workers=persistent == "True",
+)
+iterator = iter(loader)
+print(*(worker.pid for worker in iterator._pool.workers), flush=True)
+for batch in iterator:
+    pass
 """
 VICTIMS = ("loop", "loop", "worker", "interrupt")
 SECONDS = 60.0

@@ -11,6 +11,7 @@ import textwrap
 import threading
 import time
 from multiprocessing.process import BaseProcess
+from types import SimpleNamespace
 
 import jupyter_client
 import numpy as np
@@ -19,8 +20,8 @@ import pytest
 import polyad
 import worker_datasets as data
 from fuzz import loaders
-from polyad.utils.data import DataLoader, TensorDataset, get_worker_info
-from polyad.utils.data.workers import pool, transport
+from polyad.utils.data import DataLoader, TensorDataset, get_worker_info, nodes
+from polyad.utils.data.workers import pool, starting, transport
 
 SERVER = "forkserver" in multiprocessing.get_all_start_methods()
 linux = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere processes are started anew")
@@ -151,6 +152,73 @@ def test_workers_fork_beside_busy_threads():
         sys.setswitchinterval(before)
         for thread in threads:
             thread.join()
+
+
+class Accelerator:
+    """A backend, as far as the start of workers asks it."""
+
+    def __init__(self, count, *features):
+        self.device_count = lambda: count
+        self.info = SimpleNamespace(capabilities=SimpleNamespace(features=set(features)))
+
+
+@linux
+@pytest.mark.parametrize(
+    ("backend", "method"),
+    [
+        (None, "fork"),
+        (Accelerator(0), "fork"),  # it was looked for, and there is none
+        (Accelerator(1, "shared_host_memory"), "fork"),
+        (Accelerator(1), "forkserver"),
+    ],
+)
+def test_workers_are_forked_unless_an_accelerator_is_in_use(monkeypatch, backend, method):
+    known = {"cpu": None} if backend is None else {"cpu": None, "fast": backend}
+    registry = SimpleNamespace(names=lambda: list(known), is_loaded=known.__contains__, get=known.get)
+    monkeypatch.setattr(starting, "registry", registry)
+    assert starting.checked_context(None).get_start_method() == method
+    loader = DataLoader(data.Squares(), num_workers=1, multiprocessing_context="fork")
+    if method == "fork":
+        assert len(list(loader)) == 13
+    else:
+        with pytest.raises(RuntimeError, match="this process computes on fast"):
+            iter(loader)
+
+
+@linux
+def test_what_the_program_chose_for_its_processes_counts(monkeypatch):
+    monkeypatch.setattr(starting, "_accelerator_in_use", lambda: None)
+    for chosen, method in (("spawn", "spawn"), ("forkserver", "forkserver"), ("fork", "fork")):
+        monkeypatch.setattr(multiprocessing, "get_start_method", lambda allow_none, chosen=chosen: chosen)
+        assert starting.checked_context(None).get_start_method() == method
+
+
+@pytest.mark.parametrize(
+    ("text", "imported"),
+    [
+        ("x = 1\nif __name__ == '__main__':\n    train()\n", True),
+        ("if '__main__' == __name__ and x: train()\n", True),
+        ("def f():\n    if __name__ == '__main__': pass\ntrain()\n", False),
+        ("name = '__main__'\nif name: train()\n", False),
+        ("this is no Python", False),
+    ],
+)
+def test_a_main_module_is_imported_if_it_says_what_is_not_for_workers(tmp_path, text, imported):
+    (tmp_path / "main.py").write_text(text)
+    main = SimpleNamespace(__spec__=None, __file__=str(tmp_path / "main.py"))
+    assert starting._says_what_is_not_for_workers(main) is imported
+    assert not starting._says_what_is_not_for_workers(SimpleNamespace(__spec__=None))
+
+
+@linux
+def test_a_pipeline_that_was_begun_starts_anew_in_forked_workers():
+    """Its threads, and the items that they read ahead, are the loop's."""
+    pipeline = nodes.Loader(nodes.Prefetcher(nodes.Sharder(nodes.IterableWrapper(range(9))), prefetch_factor=3))
+    iterator = iter(pipeline)
+    assert next(iterator) == 0
+    there = DataLoader(pipeline, batch_size=None, num_workers=2, multiprocessing_context="fork", timeout=20)
+    assert sorted(int(item) for item in there) == list(range(9))
+    assert next(iterator) == 1
 
 
 def test_a_worker_knows_itself():
@@ -305,7 +373,7 @@ import sys
 import polyad
 import worker_datasets as data
 from polyad.utils.data import DataLoader
-from polyad.utils.data.workers import pool, transport
+from polyad.utils.data.workers import pool, starting, transport
 
 if __name__ == "__main__":
     transport.FOLDER = sys.argv[1]
@@ -538,11 +606,15 @@ def collating():
 print("once")
 polyad.set_default_dtype(polyad.float64)
 for method in METHODS:
-    for dataset in (OfMain(), made_here()):
-        for collate in (None, lambda samples: [samples, polyad.ones(1).dtype], program, collating()):
-            alone = read(dataset, collate, 0)
-            there = read(dataset, collate, 2, multiprocessing_context=method)
-            assert str(there) == str(alone), (method, there, alone)
+    for dataset, collate in (
+        (OfMain(), None),
+        (made_here(), lambda samples: [samples, polyad.ones(1).dtype]),
+        (OfMain(), program),
+        (made_here(), collating()),
+    ):
+        alone = read(dataset, collate, 0)
+        there = read(dataset, collate, 2, multiprocessing_context=method)
+        assert str(there) == str(alone), (method, there, alone)
     assert type(read(OfMain(), list, 2, multiprocessing_context=method)[0][0]) is Sample
     try:
         read(Refusing(), None, 1, multiprocessing_context=method)
