@@ -3,6 +3,7 @@
 import os
 import random
 import signal
+import threading
 import time
 
 import numpy as np
@@ -48,6 +49,29 @@ class Jitter:
     def __call__(self, x):
         torch_like, python, old = self.generators
         return x + polyad.rand((), generator=torch_like).item() + python.random() + old.rand()
+
+
+class Views(Squares):
+    """Samples that take what a thread of the loop's process may have had at the moment of a fork."""
+
+    def __getitem__(self, index):
+        x = polyad.ones(2, 2, requires_grad=True)
+        (x[0].view(2)[1:] * index * 2).sum().backward()
+        return x.grad.sum().item()
+
+
+GENERATOR = np.random.default_rng(4)
+
+
+class OfModule(Squares):
+    """Samples with numbers of a generator that nobody holds but the module."""
+
+    def __getitem__(self, index):
+        return drawn()
+
+
+def drawn():
+    return max(GENERATOR.random() for _ in range(2))
 
 
 class Pictures(Squares):
@@ -100,6 +124,13 @@ class Killed(Squares):
         return index
 
 
+class Leaving(Squares):
+    def __getitem__(self, index):
+        if index == 4:
+            os._exit(3)
+        return index
+
+
 class Hanging(Squares):
     def __getitem__(self, index):
         if index == 4:
@@ -135,7 +166,7 @@ class Stream(IterableDataset):
 class Unpicklable(Squares):
     def __init__(self):
         super().__init__()
-        self.parts = {"good": 1, "bad": lambda: None}
+        self.parts = {"good": 1, "bad": threading.Lock()}
 
 
 def mark(worker):

@@ -5,7 +5,7 @@ Everything of Python's module is here. Beyond that, a tensor in shared memory (`
 there, its writes included; other tensors arrive as copies. `spawn` starts several processes of a function and raises
 what one of them raises.
 
-Start processes by "spawn" or "forkserver", as with Python's module: fork breaks drivers and threads.
+Start processes by "spawn" or "forkserver", as with Python's module: fork breaks drivers, and locks of other libraries.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from multiprocessing import connection
 from multiprocessing.reduction import DupFd, ForkingPickler
 from typing import Any
 
-from .errors import ArgumentError
+from .errors import ArgumentError, safe_repr
 from .nn.parameter import Buffer, Parameter
 from .ops.memory.sharing import is_shared, map_segment
 from .ops.memory.storage_types import over
@@ -43,28 +43,38 @@ __all__ = [
 # --------------------------------------------------------------------------------------------------------- strategies
 
 
+_strategies = ["file_descriptor", "file_system"]
+_strategy = _strategies[0]
+
+
 def get_all_sharing_strategies() -> set[str]:
-    """The ways to share memory: by file descriptors alone, so that no memory stays behind.
+    """The names that `set_sharing_strategy` takes.
 
     >>> import polyad
-    >>> polyad.multiprocessing.get_all_sharing_strategies()
-    {'file_descriptor'}
+    >>> sorted(polyad.multiprocessing.get_all_sharing_strategies())
+    ['file_descriptor', 'file_system']
     """
-    return {"file_descriptor"}
+    return set(_strategies)
 
 
 def get_sharing_strategy() -> str:
-    """How memory is shared: "file_descriptor"."""
-    return "file_descriptor"
+    """What `set_sharing_strategy` was told, "file_descriptor" at first."""
+    return _strategy
 
 
 def set_sharing_strategy(new_strategy: str) -> None:
-    """Accept "file_descriptor", which is how memory is shared; raises ValueError for any other."""
-    if new_strategy not in get_all_sharing_strategies():
+    """Accept a name of PyTorch's for a way to share memory; raises ValueError for any other.
+
+    Memory is handed on by file descriptors either way, so that none stays behind when processes are killed. Of what
+    "file_system" is chosen for, that descriptors do not run out, a loader's batches take care by themselves.
+    """
+    global _strategy
+    if new_strategy not in _strategies:
         raise ArgumentError(
-            f"set_sharing_strategy: there is no {new_strategy!r}, which leaves memory behind when processes are killed",
+            f"set_sharing_strategy: there is no {safe_repr(new_strategy)}",
             fix='leave it at "file_descriptor"; `ulimit -n` raises the number of descriptors',
         )
+    _strategy = new_strategy
 
 
 # ------------------------------------------------------------------------------------------------------------ tensors
@@ -183,6 +193,10 @@ class ProcessContext:
         raise ProcessExitedException(
             f"process {index} terminated with exit code {process.exitcode}", index, process.pid, process.exitcode
         )
+
+
+SpawnContext = ProcessContext
+"""Its older name."""
 
 
 def start_processes(

@@ -28,7 +28,10 @@ forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no f
 
 def made_in(path):
     """The lines where a module makes a lock of `threading`'s."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    text = path.read_text(encoding="utf-8")
+    if "threading" not in text and "_thread" not in text:
+        return
+    tree = ast.parse(text)
     names = {
         alias.asname or alias.name
         for node in ast.walk(tree)
@@ -158,3 +161,25 @@ def test_children_of_a_busy_process_compute():
         for thread in threads:
             thread.join()
     assert ended == [0] * 10
+
+
+@forks
+def test_a_process_forks_when_no_other_thread_loads_a_module(tmp_path, monkeypatch):
+    """A thread that ran an op for the first time had its module half loaded: the child waited for it for ever."""
+    (tmp_path / "polyad_slow.py").write_text("import time\ntime.sleep(0.3)\ndone = True\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    importer = threading.Thread(target=lambda: __import__("polyad_slow"))
+    importer.start()
+    while "polyad_slow" not in sys.modules:
+        pass
+
+    def work():
+        import polyad_slow
+
+        assert polyad_slow.done
+
+    try:
+        assert in_a_child(work) == 0
+    finally:
+        importer.join()
+        del sys.modules["polyad_slow"]

@@ -8,7 +8,7 @@ import numpy
 import pytest
 
 import polyad
-from polyad.utils.data import TensorDataset, default_collate, default_convert
+from polyad.utils.data import TensorDataset, _utils, default_collate, default_convert, get_worker_info
 
 Point = collections.namedtuple("Point", "x y")
 
@@ -176,3 +176,40 @@ def test_a_mapping_keeps_what_it_holds_besides_its_entries():
     assert sample["x"] == 1
     counted = default_collate([collections.defaultdict(list, x=1)])
     assert counted.default_factory is list
+
+
+# ------------------------------------------------------------------------------------------- at the paths of PyTorch's
+
+
+class Word(str):
+    pass
+
+
+def test_functions_by_type(monkeypatch):
+    """As `collate` of PyTorch's is used: the part's own type, then what it is an instance of, at any depth."""
+    collate, default = _utils.collate.collate, _utils.collate.default_collate_fn_map
+    seen = []
+
+    def words(batch, *, collate_fn_map):
+        seen.append(collate_fn_map)
+        return "-".join(batch)
+
+    samples = [{"a": [Word("x"), 1]}, {"a": [Word("y"), 2]}]
+    added = {**default, Word: words}
+    batch = collate(samples, collate_fn_map=added)
+    assert batch["a"][0] == "x-y"
+    assert batch["a"][1].tolist() == [1, 2]
+    assert seen == [added]
+    lengths = collate([polyad.ones(1), polyad.ones(2)], collate_fn_map={polyad.Tensor: lambda batch, **_: len(batch)})
+    assert lengths == 2
+    assert collate([numpy.ones(1)], collate_fn_map={(numpy.ndarray, list): lambda batch, **_: "array"}) == "array"
+    assert default_collate(samples)["a"][0] == ("x", "y")
+    monkeypatch.setitem(default, Word, words)
+    assert default_collate(samples)["a"][0] == "x-y"
+
+
+def test_what_is_defined_elsewhere():
+    assert _utils.collate.default_collate is default_collate
+    assert _utils.collate.collate_tensor_fn([polyad.ones(2), polyad.zeros(2)]).shape == (2, 2)
+    assert _utils.worker.get_worker_info is get_worker_info
+    assert _utils.pin_memory.pin_memory({"x": ["text", 3]}) == {"x": ["text", 3]}

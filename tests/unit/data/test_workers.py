@@ -8,18 +8,23 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from multiprocessing.process import BaseProcess
+from types import SimpleNamespace
 
+import jupyter_client
 import numpy as np
 import pytest
 
 import polyad
 import worker_datasets as data
 from fuzz import loaders
-from polyad.utils.data import DataLoader, TensorDataset, get_worker_info
-from polyad.utils.data.workers import pool, transport
+from polyad.utils.data import DataLoader, TensorDataset, get_worker_info, nodes
+from polyad.utils.data.workers import pool, starting, transport
 
+SERVER = "forkserver" in multiprocessing.get_all_start_methods()
+linux = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere processes are started anew")
 posix = pytest.mark.skipif(os.name != "posix", reason="signals and file descriptors")
 
 
@@ -73,6 +78,16 @@ def test_augmentation_follows_the_index_and_not_the_batch():
     assert by_index(batch_size=1, sampler=range(12, -1, -1)) == reference
 
 
+def test_a_generator_of_the_module_draws_by_index_too():
+    """Workers that were forked used to draw the same numbers of it, one like the other."""
+    alone = loaded(data.OfModule(), batch_size=2)
+    assert len({number for batch in alone for number in batch}) == 13
+    before = data.GENERATOR.bit_generator.state
+    for method in (None, "forkserver") if SERVER else (None,):
+        assert loaded(data.OfModule(), batch_size=2, num_workers=2, multiprocessing_context=method) == alone
+    assert data.GENERATOR.bit_generator.state == before
+
+
 def test_epochs_differ_and_reading_leaves_the_generators_alone():
     dataset = data.Noisy()
     loader = DataLoader(dataset, batch_size=13, generator=polyad.Generator().manual_seed(0))
@@ -110,6 +125,100 @@ def test_many_batches_kept_do_not_use_up_file_descriptors(monkeypatch):
     del batches
     gc.collect()
     assert descriptors() <= before + 2  # the fork server's
+
+
+@linux
+def test_workers_fork_beside_busy_threads():
+    """A fork while another thread makes views or runs backward used to leave a lock closed in the worker."""
+    stop = threading.Event()
+
+    def busy():
+        x = polyad.rand(64, 64, requires_grad=True)
+        while not stop.is_set():
+            polyad.stack([x[index] for index in range(64)]).sum().backward()
+            x.detach() @ x.detach()
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    threads = [threading.Thread(target=busy) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    try:
+        for _ in range(3):
+            loader = DataLoader(data.Views(), num_workers=2, multiprocessing_context="fork", timeout=20)
+            assert [batch.item() for batch in loader] == list(range(0, 26, 2))
+    finally:
+        stop.set()
+        sys.setswitchinterval(before)
+        for thread in threads:
+            thread.join()
+
+
+class Accelerator:
+    """A backend, as far as the start of workers asks it."""
+
+    def __init__(self, count, *features):
+        self.device_count = lambda: count
+        self.info = SimpleNamespace(capabilities=SimpleNamespace(features=set(features)))
+
+
+@linux
+@pytest.mark.parametrize(
+    ("backend", "method"),
+    [
+        (None, "fork"),
+        (Accelerator(0), "fork"),  # it was looked for, and there is none
+        (Accelerator(1, "shared_host_memory"), "fork"),
+        (Accelerator(1), "forkserver"),
+    ],
+)
+def test_workers_are_forked_unless_an_accelerator_is_in_use(monkeypatch, backend, method):
+    known = {"cpu": None} if backend is None else {"cpu": None, "fast": backend}
+    registry = SimpleNamespace(names=lambda: list(known), is_loaded=known.__contains__, get=known.get)
+    monkeypatch.setattr(starting, "registry", registry)
+    assert starting.checked_context(None).get_start_method() == method
+    loader = DataLoader(data.Squares(), num_workers=1, multiprocessing_context="fork")
+    if method == "fork":
+        assert len(list(loader)) == 13
+    else:
+        with pytest.raises(RuntimeError, match="this process computes on fast"):
+            iter(loader)
+
+
+@linux
+def test_what_the_program_chose_for_its_processes_counts(monkeypatch):
+    monkeypatch.setattr(starting, "_accelerator_in_use", lambda: None)
+    for chosen, method in (("spawn", "spawn"), ("forkserver", "forkserver"), ("fork", "fork")):
+        monkeypatch.setattr(multiprocessing, "get_start_method", lambda allow_none, chosen=chosen: chosen)
+        assert starting.checked_context(None).get_start_method() == method
+
+
+@pytest.mark.parametrize(
+    ("text", "imported"),
+    [
+        ("x = 1\nif __name__ == '__main__':\n    train()\n", True),
+        ("if '__main__' == __name__ and x: train()\n", True),
+        ("def f():\n    if __name__ == '__main__': pass\ntrain()\n", False),
+        ("name = '__main__'\nif name: train()\n", False),
+        ("this is no Python", False),
+    ],
+)
+def test_a_main_module_is_imported_if_it_says_what_is_not_for_workers(tmp_path, text, imported):
+    (tmp_path / "main.py").write_text(text)
+    main = SimpleNamespace(__spec__=None, __file__=str(tmp_path / "main.py"))
+    assert starting._says_what_is_not_for_workers(main) is imported
+    assert not starting._says_what_is_not_for_workers(SimpleNamespace(__spec__=None))
+
+
+@linux
+def test_a_pipeline_that_was_begun_starts_anew_in_forked_workers():
+    """Its threads, and the items that they read ahead, are the loop's."""
+    pipeline = nodes.Loader(nodes.Prefetcher(nodes.Sharder(nodes.IterableWrapper(range(9))), prefetch_factor=3))
+    iterator = iter(pipeline)
+    assert next(iterator) == 0
+    there = DataLoader(pipeline, batch_size=None, num_workers=2, multiprocessing_context="fork", timeout=20)
+    assert sorted(int(item) for item in there) == list(range(9))
+    assert next(iterator) == 1
 
 
 def test_a_worker_knows_itself():
@@ -222,6 +331,11 @@ def test_a_killed_worker_is_reported(by):
     assert children() == 0
 
 
+def test_a_worker_that_ends_is_reported_with_its_exit_code():
+    with pytest.raises(RuntimeError, match=r"(?s)worker 0 \(process \d+\) ended with exit status 3 .*indices 4, 5"):
+        list(DataLoader(data.Leaving(), batch_size=2, num_workers=2))
+
+
 def late(loader):
     """Read with a short timeout, once the worker has started."""
     iterator = iter(loader)
@@ -259,7 +373,7 @@ import sys
 import polyad
 import worker_datasets as data
 from polyad.utils.data import DataLoader
-from polyad.utils.data.workers import pool, transport
+from polyad.utils.data.workers import pool, starting, transport
 
 if __name__ == "__main__":
     transport.FOLDER = sys.argv[1]
@@ -299,14 +413,22 @@ def test_a_full_dev_shm_and_a_full_disk(tmp_path):
     assert result.stdout.endswith("1 ['old']\n")
 
 
+@pytest.mark.skipif(not SERVER, reason="no fork server")
 def test_what_cannot_be_sent_is_named():
     with pytest.raises(
         TypeError, match=r"dataset\.parts\['bad'\] cannot be sent(.|\n)*multiprocessing_context=\"fork\""
     ):
-        iter(DataLoader(data.Unpicklable(), num_workers=1))
+        iter(DataLoader(data.Unpicklable(), num_workers=1, multiprocessing_context="forkserver"))
+    held = data.Unpicklable()
     with pytest.raises(TypeError, match="collate_fn cannot be sent"):
-        iter(DataLoader(data.Squares(), num_workers=1, collate_fn=lambda samples: samples))
+        iter(DataLoader(data.Squares(), num_workers=1, collate_fn=lambda _: held, multiprocessing_context="forkserver"))
     assert children() == 0
+
+
+@linux
+def test_a_forked_worker_has_what_nobody_can_send():
+    [batch] = DataLoader(data.Unpicklable(), batch_size=13, num_workers=1)
+    assert batch[0].tolist() == list(range(13))
 
 
 def test_history_is_not_sent():
@@ -395,15 +517,170 @@ def test_nothing_outlives_what_is_killed(number):
     assert loaders.run(number) == []
 
 
+def run_program(tmp_path, text, *, name="program.py", stdin=False):
+    program = tmp_path / name
+    program.write_text(textwrap.dedent(text))
+    command = [sys.executable, "-"] if stdin else [sys.executable, program]
+    return subprocess.run(
+        command, stdin=program.open() if stdin else None, capture_output=True, text=True, timeout=120, cwd=tmp_path
+    )
+
+
 def test_a_program_without_an_entry_point_is_told(tmp_path):
-    program = tmp_path / "program.py"
-    program.write_text(
-        textwrap.dedent("""
+    """Where workers are new interpreters, which import the main module whatever is said."""
+    result = run_program(
+        tmp_path,
+        """
         import worker_datasets as data
         from polyad.utils.data import DataLoader
         list(DataLoader(data.Squares(), num_workers=1, multiprocessing_context="spawn"))
-    """)
+        """,
     )
-    result = subprocess.run([sys.executable, program], capture_output=True, text=True, timeout=60)
     assert result.returncode != 0
-    assert "needs its entry point under" in result.stderr
+    assert "ended with exit status 1" in result.stderr
+
+
+# ------------------------------------------------------------- programs that have done nothing for the sake of workers
+
+UNGUARDED = """
+import random
+from typing import NamedTuple
+
+import numpy
+import polyad
+from polyad.utils.data import DataLoader, Dataset
+
+SCALE = 3
+numbers = numpy.random.default_rng(7)
+
+
+class Sample(NamedTuple):
+    index: int
+    value: float
+
+
+class Refused(Exception):
+    pass
+
+
+class OfMain(Dataset):
+    def __len__(self):
+        return 7
+
+    def __getitem__(self, index):
+        return Sample(index * SCALE, random.random() + polyad.rand(()).item() + numbers.random())
+
+
+class Refusing(OfMain):
+    def __getitem__(self, index):
+        raise Refused(index)
+
+
+def made_here():
+    class Local(OfMain):
+        def __getitem__(self, index):
+            return index, numpy.random.rand(2)
+
+    return Local()
+
+
+def read(dataset, collate, workers, **arguments):
+    loader = DataLoader(
+        dataset, batch_size=2, shuffle=True, collate_fn=collate, num_workers=workers,
+        generator=polyad.Generator().manual_seed(1), **arguments
+    )
+    return list(loader)
+
+
+def program(samples):
+    return [samples, SCALE]
+
+
+def collating():
+    def local(samples):
+        return {"samples": samples, "scale": SCALE}
+
+    return local
+
+
+print("once")
+polyad.set_default_dtype(polyad.float64)
+for method in METHODS:
+    for dataset, collate in (
+        (OfMain(), None),
+        (made_here(), lambda samples: [samples, polyad.ones(1).dtype]),
+        (OfMain(), program),
+        (made_here(), collating()),
+    ):
+        alone = read(dataset, collate, 0)
+        there = read(dataset, collate, 2, multiprocessing_context=method)
+        assert str(there) == str(alone), (method, there, alone)
+    assert type(read(OfMain(), list, 2, multiprocessing_context=method)[0][0]) is Sample
+    try:
+        read(Refusing(), None, 1, multiprocessing_context=method)
+    except Refused as error:
+        print(method, error)
+"""
+
+
+@linux
+@pytest.mark.parametrize("stdin", [False, True], ids=["file", "stdin"])
+def test_a_program_needs_no_entry_point(tmp_path, stdin):
+    """Local and lambda functions, classes of the main module, and its exceptions; batches as without workers."""
+    result = run_program(tmp_path, UNGUARDED.replace("METHODS", "(None, 'forkserver')"), stdin=stdin)
+    assert result.stdout.split("\n") == ["once", "None 5", "forkserver 5", ""]
+    assert (result.stderr, result.returncode) == ("", 0)
+
+
+# What was written without a thought of workers, in the cells of a notebook.
+CELLS = (
+    """
+    import polyad as torch
+    from polyad.utils.data import DataLoader, Dataset
+    """,
+    """
+    class Pairs(Dataset):
+        def __init__(self):
+            self.shift = lambda x: x + 1
+
+        def __len__(self):
+            return 24
+
+        def __getitem__(self, index):
+            x = torch.full((3,), float(index % 5))
+            return self.shift(x), x.sum()
+    """,
+    """
+    def train(workers):
+        torch.manual_seed(0)
+        model = torch.nn.Linear(3, 1)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+        loader = DataLoader(Pairs(), batch_size=4, shuffle=True, num_workers=workers,
+                            collate_fn=lambda samples: [torch.stack(part) for part in zip(*samples)])
+        for epoch in range(2):
+            for x, y in loader:
+                optimizer.zero_grad()
+                loss = ((model(x)[:, 0] - y) ** 2).mean()
+                loss.backward()
+                optimizer.step()
+        return loss.item()
+
+    train(2) == train(0)
+    """,
+)
+
+
+@posix
+def test_a_notebook_trains_with_workers():
+    """In a kernel of Jupyter's, beside the threads that it has."""
+    shown = []
+    manager, client = jupyter_client.manager.start_new_kernel(kernel_name="python3")
+    try:
+        for cell in CELLS:
+            answer = client.execute_interactive(textwrap.dedent(cell), timeout=60, output_hook=shown.append)
+            assert answer["content"]["status"] == "ok", "\n".join(answer["content"]["traceback"])
+    finally:
+        client.stop_channels()
+        manager.shutdown_kernel(now=True)
+    texts = [message["content"]["data"]["text/plain"] for message in shown if message["msg_type"] == "execute_result"]
+    assert texts == ["True"]

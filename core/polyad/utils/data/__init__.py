@@ -12,12 +12,14 @@
 :mod:`.generator_states`  where generators are, as plain data
 :mod:`.workers`           processes that read samples
 :mod:`.nodes`             pipelines of small parts, each of which can be resumed
+:mod:`._utils`            names at PyTorch's paths
 ========================  ==========================================================================
 
 The names and their meaning are PyTorch's. The random order of a loader depends on its generator (or on
 :func:`polyad.manual_seed`) alone, never on the device.
 """
 
+from polyad.utils.data import _utils  # noqa: F401  (what it shows is defined above)
 from polyad.utils.data.collate import default_collate, default_convert
 from polyad.utils.data.dataloader import DataLoader
 from polyad.utils.data.dataset import (

@@ -13,22 +13,25 @@ dataclass                                the same dataclass, of the parts of its
 tuple, list                              list of parts; a named tuple stays a named tuple
 =======================================  ================================================
 
-To add a type, extend the two functions here; a project of one's own passes ``collate_fn`` to the loader instead.
+Another type is added by a function in `default_collate_fn_map`, or in a mapping that `collate` is given.
 """
 
 from __future__ import annotations
 
 import copy
 import dataclasses
-from collections.abc import Mapping, MutableMapping, MutableSequence, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, MutableMapping, MutableSequence, Sequence
+from typing import Any, TypeAlias
 
 import polyad
 from polyad import errors
 from polyad.dispatch.arguments import explaining
 from polyad.utils.data.dataset import GatheredSamples
 
-__all__ = ["default_collate", "default_convert"]
+__all__ = ["collate", "default_collate", "default_collate_fn_map", "default_convert", "plainly"]
+
+Functions: TypeAlias = dict[Any, Callable[..., Any]]
+"""By type, or by a tuple of types: functions of a batch of such parts; the whole is their ``collate_fn_map``."""
 
 
 @explaining
@@ -49,12 +52,52 @@ def default_collate(batch: Sequence[Any]) -> Any:
         raise errors.wrong_type("default_collate", "batch", batch, "a list of samples")
     if len(batch) == 0:
         raise errors.IndexOutOfRange("default_collate: there is no sample to collate", fix="pass at least one sample")
-    return _collated(batch, "sample")
+    return _collated(batch, "sample", default_collate_fn_map)
 
 
-def _collated(batch: Sequence[Any], path: str) -> Any:
+@explaining
+def collate(batch: Sequence[Any], *, collate_fn_map: Functions | None = None) -> Any:
+    """Join samples as `default_collate` does, but those parts by functions of one's own whose type is in a mapping.
+
+    Args:
+        collate_fn_map: by type, or tuple of types, a function that is called with a list of such parts and
+            ``collate_fn_map=`` this mapping. A part's own type counts first, then the first of which it is an instance.
+
+    Raises as `default_collate`.
+
+    >>> class Name(str):
+    ...     pass
+    >>> collate([(1, Name("a")), (2, Name("b"))], collate_fn_map={Name: lambda names, **_: "".join(names)})
+    [tensor([1, 2]), 'ab']
+    """
+    if len(batch) == 0:
+        raise errors.IndexOutOfRange("collate: there is no sample to collate", fix="pass at least one sample")
+    return _collated(batch, "sample", collate_fn_map or {})
+
+
+def plainly(batch: Sequence[Any], *, collate_fn_map: Functions | None = None) -> Any:
+    """What `default_collate` makes of tensors, numbers, NumPy's arrays and numbers, and text."""
+    return _collated(batch, "sample", {})
+
+
+default_collate_fn_map: Functions = {polyad.Tensor: plainly, float: plainly, int: plainly, str: plainly, bytes: plainly}
+"""What `default_collate` asks for functions; more can be put in."""
+
+
+def _function_for(first: Any, functions: Functions) -> Callable[..., Any] | None:
+    """The function of one's own for parts like *first*; None if there is none."""
+    found = functions.get(type(first))
+    if found is None:
+        found = next((function for type_, function in functions.items() if isinstance(first, type_)), None)
+    return None if found is plainly else found
+
+
+def _collated(batch: Sequence[Any], path: str, functions: Functions) -> Any:
     """The parts of samples at *path*, joined."""
     first = batch[0]
+    function = _function_for(first, functions)
+    if function is not None:
+        return function(batch, collate_fn_map=functions)
     if isinstance(first, polyad.Tensor):
         strange = next((sample for sample in batch if not isinstance(sample, polyad.Tensor)), None)
         if strange is not None:
@@ -64,7 +107,7 @@ def _collated(batch: Sequence[Any], path: str) -> Any:
         _check_shapes(batch, path)
         return polyad.stack(list(batch), 0)
     if _is_numpy(first, path):
-        return _collated([polyad.as_tensor(sample) for sample in batch], path)
+        return _collated([polyad.as_tensor(sample) for sample in batch], path, {})
     if isinstance(first, float):
         return polyad.tensor(list(batch), dtype=polyad.float64)
     if isinstance(first, int):
@@ -73,19 +116,23 @@ def _collated(batch: Sequence[Any], path: str) -> Any:
         return batch
     if isinstance(first, Mapping):
         joined = {
-            key: _collated([_entry(sample, key, path) for sample in batch], f"{path}[{errors.safe_repr(key)}]")
+            key: _collated(
+                [_entry(sample, key, path) for sample in batch], f"{path}[{errors.safe_repr(key)}]", functions
+            )
             for key in first
         }
         return like(first, joined)
     if dataclasses.is_dataclass(first) and not isinstance(first, type):
         names = [field.name for field in dataclasses.fields(first) if field.init]
-        parts = {name: _collated([getattr(sample, name) for sample in batch], f"{path}.{name}") for name in names}
+        parts = {
+            name: _collated([getattr(sample, name) for sample in batch], f"{path}.{name}", functions) for name in names
+        }
         return dataclasses.replace(first, **parts)
     if isinstance(first, tuple) and hasattr(first, "_fields"):
         columns = zip(first._fields, _parts(batch, path), strict=True)
-        return type(first)(*(_collated(part, f"{path}.{name}") for name, part in columns))
+        return type(first)(*(_collated(part, f"{path}.{name}", functions) for name, part in columns))
     if isinstance(first, Sequence):
-        return [_collated(part, f"{path}[{place}]") for place, part in enumerate(_parts(batch, path))]
+        return [_collated(part, f"{path}[{place}]", functions) for place, part in enumerate(_parts(batch, path))]
     raise errors.ArgumentTypeError(
         f"default_collate: {path} is {errors.describe(first)}, which has no meaning in a batch",
         fix="return tensors, arrays, numbers, strings, dicts, dataclasses, tuples or lists from the dataset, "

@@ -22,8 +22,9 @@ from polyad.utils.data.collate import default_collate, default_convert, like
 from polyad.utils.data.dataset import Dataset, IterableDataset
 from polyad.utils.data.loading import Epoch, FromWorkers, InProcess, checked_state
 from polyad.utils.data.sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, checked_count
-from polyad.utils.data.workers.pool import Pool, checked_context
+from polyad.utils.data.workers.pool import Pool
 from polyad.utils.data.workers.process import Job
+from polyad.utils.data.workers.starting import Start, checked_context
 
 __all__ = ["DataLoader"]
 
@@ -50,8 +51,9 @@ class DataLoader(Generic[T]):
         drop_last: leave out a last batch that is smaller.
         timeout: seconds to wait for the next batch of workers; 0 waits for ever.
         worker_init_fn: called in each worker with its number, before it reads.
-        multiprocessing_context: how workers are started: "forkserver" (the default where there is such a thing),
-            "spawn", "fork", or what ``multiprocessing.get_context`` gives.
+        multiprocessing_context: how workers are started: "fork", "forkserver", "spawn", or what
+            ``multiprocessing.get_context`` gives. By default "fork" on Linux, as long as no accelerator is in use, else
+            "forkserver", or "spawn" where there is no such thing.
         generator: where shuffle's order and the epochs' seeds come from; the default generator if None.
         prefetch_factor: batches that each worker reads ahead, 2 if None.
         persistent_workers: keep the workers for the next epoch.
@@ -177,7 +179,7 @@ class DataLoader(Generic[T]):
     def _workers(self) -> Pool:
         if self._pool is not None and not self._pool.closed and self.persistent_workers:
             return self._pool
-        pool = Pool(self._job(), checked_context(self.multiprocessing_context))
+        pool = Pool(self._job(), Start(checked_context(self.multiprocessing_context)))
         self._pool = pool if self.persistent_workers else None
         return pool
 

@@ -2,9 +2,9 @@
 
 While samples are read, the generators that a dataset may draw from start anew for each sample: polyad's default
 generator, Python's ``random``, NumPy's ``numpy.random``, and every generator that the dataset, its transforms or
-``collate_fn`` hold in their attributes. So it makes no difference which process reads a sample, after which others, and
-whether an epoch was resumed in its middle. In the loop's own process the generators are put back afterwards: reading a
-batch draws nothing from what the loop sees.
+``collate_fn`` hold in their attributes, or that their functions name as a global variable. So it makes no difference
+which process reads a sample, after which others, and whether an epoch was resumed in its middle. In the loop's own
+process the generators are put back afterwards: reading a batch draws nothing from what the loop sees.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def _collect(value: Any, found: list[Any], seen: set[int], depth: int) -> None:
     if depth > _DEEPEST or id(value) in seen or isinstance(value, _WITHOUT):
         return
     seen.add(id(value))
-    if isinstance(value, Generator | random.Random) or of_numpy.is_generator(value):
+    if _is_generator(value):
         found.append(value)
         return
     for part in _parts(value):
@@ -118,10 +118,11 @@ def _parts(value: Any) -> list[Any]:
         return [value.__self__]
     if isinstance(value, types.FunctionType):
         cells = [cell.cell_contents for cell in value.__closure__ or () if _is_filled(cell)]
-        return [*cells, *(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values()]
+        return [*cells, *(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values(), *_named_by(value)]
     attributes = getattr(value, "__dict__", None)
     parts = list(attributes.values()) if isinstance(attributes, dict) else []
     for cls in type(value).__mro__:
+        parts += [each for each in cls.__dict__.values() if isinstance(each, types.FunctionType)]
         slots = cls.__dict__.get("__slots__", ())
         for name in (slots,) if isinstance(slots, str) else slots:
             member = cls.__dict__.get(name)
@@ -131,6 +132,22 @@ def _parts(value: Any) -> list[Any]:
                 except AttributeError:  # a slot that is not set
                     continue
     return parts
+
+
+def _named_by(function: types.FunctionType) -> list[Any]:
+    """Generators, and functions of the same module, that a function names as global variables."""
+    variables, found, codes = function.__globals__, [], [function.__code__]
+    for code in codes:
+        codes += [part for part in code.co_consts if isinstance(part, types.CodeType)]
+        for name in code.co_names:
+            value = variables.get(name)
+            if _is_generator(value) or (isinstance(value, types.FunctionType) and value.__globals__ is variables):
+                found.append(value)
+    return found
+
+
+def _is_generator(value: Any) -> bool:
+    return isinstance(value, Generator | random.Random) or of_numpy.is_generator(value)
 
 
 def _is_filled(cell: types.CellType) -> bool:

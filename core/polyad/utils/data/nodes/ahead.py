@@ -7,6 +7,7 @@ on were given. Threads hold no reference to their node, and end with it.
 
 from __future__ import annotations
 
+import os
 import weakref
 from collections import deque
 from collections.abc import Callable
@@ -264,6 +265,7 @@ class _Threads:
         self._count = count
         self._pool: ThreadPoolExecutor | None = None
         self._end: Callable[[], Any] = lambda: None
+        self._process = os.getpid()
 
     def submit(self, fn: Callable[..., Any], *args: Any) -> Future[Any]:
         if self._pool is None:
@@ -274,9 +276,10 @@ class _Threads:
     def stop(self) -> None:
         """Drop what was not begun, and wait for what was."""
         if self._pool is not None:
-            self._pool.shutdown(wait=True, cancel_futures=True)
-            self._end()
-            self._pool = None
+            if self._process == os.getpid():  # else they are threads of the process that this one was forked from
+                self._pool.shutdown(wait=True, cancel_futures=True)
+                self._end()
+            self._pool, self._process = None, os.getpid()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _Threads, (self._count,)

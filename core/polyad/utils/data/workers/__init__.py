@@ -2,6 +2,8 @@
 
 transport.py   messages between processes, their large parts in memory that both see
 process.py     what runs in a worker
+starting.py    how they are started
+server.py      a fork server that does not import the main module
 preloaded.py   what a fork server imports
 pool.py        the workers as the loader's process sees them: started, asked, waited for, ended
 failures.py    the errors of workers

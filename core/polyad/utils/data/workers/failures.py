@@ -42,7 +42,7 @@ _ADVICE = {
 }
 
 
-def death(code: int | None) -> tuple[str, str]:
+def death(code: int | None, imports_main: bool) -> tuple[str, str]:
     """What an exit code means, in words, and what to do."""
     if code is None:
         return "closed its connection", "look at what the worker printed"
@@ -52,11 +52,10 @@ def death(code: int | None) -> tuple[str, str]:
         except ValueError:
             name = f"signal {-code}"
         return f"was killed by {name}", _ADVICE.get(name, "find out who sent that signal")
-    return (
-        f"ended with exit status {code}",
-        "look at what it printed; a program that starts workers needs its entry point under "
-        '`if __name__ == "__main__":`, since they import its main module',
-    )
+    advice = "look at what it printed"
+    if imports_main:
+        advice += '; what starts workers belongs under `if __name__ == "__main__":`, since they import the main module'
+    return f"ended with exit status {code}", advice
 
 
 def named_indices(indices: Any) -> str:

@@ -7,29 +7,30 @@ clock: a worker that dies ends its connection.
 from __future__ import annotations
 
 import itertools
-import multiprocessing
 import os
 import time
 import weakref
 from collections.abc import Callable
 from multiprocessing import connection
-from multiprocessing.context import BaseContext
 from typing import Any
 
 from polyad import errors
-from polyad.backend import registry
+from polyad.locks import Lock
 
 from .failures import UnsendableError, WorkerFailure, WorkerTraceback, death
 from .process import Job, prepare, run
+from .starting import Start
 from .transport import pack, receive
 
-__all__ = ["Pool", "checked_context"]
+__all__ = ["Pool"]
 
 PATIENCE = 0.5
 """Seconds in which workers may end by themselves."""
 
 _ours: weakref.WeakSet[Any] = weakref.WeakSet()
 """This process's ends of all connections to workers."""
+_starting = Lock()
+"""Held while a worker is started: one that another thread forked meanwhile would keep its end of the connection too."""
 
 
 def _close_inherited() -> None:
@@ -41,45 +42,6 @@ def _close_inherited() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_close_inherited)
-
-
-def checked_context(value: Any) -> BaseContext:
-    """The way to start processes: a context, or one by its name; forkserver or spawn if None.
-
-    Raises:
-        ValueError: no such way on this system.
-        TypeError: something else.
-        RuntimeError: fork, in a process that computes on an accelerator.
-    """
-    available = multiprocessing.get_all_start_methods()
-    if value is None:
-        chosen = multiprocessing.get_start_method(allow_none=True)
-        value = "spawn" if chosen == "spawn" or "forkserver" not in available else "forkserver"
-    if isinstance(value, str):
-        if value not in available:
-            raise errors.ArgumentError(
-                f"DataLoader: multiprocessing_context is {value!r}, and this system starts processes by "
-                + ", ".join(available),
-                fix="pass one of these, or leave it out",
-            )
-        value = multiprocessing.get_context(value)
-    if not isinstance(value, BaseContext):
-        raise errors.wrong_type(
-            "DataLoader", "multiprocessing_context", value, 'a name such as "spawn", or what get_context gives'
-        )
-    return value
-
-
-def _check_fork() -> None:
-    for name in registry.names():
-        if name != "cpu" and registry.is_loaded(name):
-            shared = registry.get(name).info.capabilities.features
-            if "shared_host_memory" not in shared:
-                raise WorkerFailure(
-                    f'DataLoader: multiprocessing_context="fork", and this process computes on {name}, whose driver '
-                    "does not work in a forked process",
-                    fix="leave multiprocessing_context out, which starts workers anew",
-                )
 
 
 class _Worker:
@@ -95,38 +57,25 @@ class _Worker:
 
 
 class Pool:
-    """Workers that do *job*, started by *context*.
+    """Workers that do *job*.
 
     Raises:
         TypeError (UnsendableError): the job cannot be sent to another process.
     """
 
-    def __init__(self, job: Job, context: BaseContext) -> None:
+    def __init__(self, job: Job, start: Start) -> None:
         self.epochs = 0
         self._tickets = itertools.count()
         self._closer: Callable[[], Any] = lambda: None
-        forked = context.get_start_method() == "fork"
-        if forked:
-            _check_fork()
+        self._start = start
+        packed = None if start.forked else _packed(job, start)
+        if start.forked:
             prepare()  # before they are forked
-        elif context.get_start_method() == "forkserver":
-            _preload(context)
-        packed = None if forked else _packed(job)
         self.workers: list[_Worker] = []
         self._closer = weakref.finalize(self, _close, self.workers, os.getpid())
         try:
             for number in range(job.num_workers):
-                ours, theirs = context.Pipe()
-                _ours.add(ours)
-                process = context.Process(  # type: ignore[attr-defined]
-                    target=run,
-                    args=(theirs, number, job if forked else None),
-                    name=f"polyad loader {number}",
-                    daemon=True,
-                )
-                process.start()
-                theirs.close()
-                self.workers.append(_Worker(number, process, ours))
+                self.workers.append(_started(number, job, start))
             if packed is not None:
                 for worker in self.workers:
                     self._send(worker, packed)
@@ -155,7 +104,7 @@ class Pool:
         """Have worker *number* read a batch; gives the ticket by which its answer is known."""
         worker, ticket = self.workers[number], next(self._tickets)
         worker.busy_with[ticket] = batch, indices
-        with pack(("batch", ticket, batch, indices)) as packed:
+        with pack(("batch", ticket, batch, indices), not self._start.imports_main) as packed:
             self._send(worker, packed)
         return ticket
 
@@ -201,7 +150,7 @@ class Pool:
     def _dead(self, worker: _Worker) -> Exception:
         raised = _last_words(worker)
         worker.process.join(PATIENCE)
-        what, fix = death(worker.process.exitcode)
+        what, fix = death(worker.process.exitcode, self._start.imports_main)
         error = WorkerFailure(
             f"DataLoader: worker {worker.number} (process {worker.pid}) {what}{_during(worker)}", fix=fix
         )
@@ -242,6 +191,17 @@ class Pool:
         error.add_note("\n".join(text))
         self.close()
         return error
+
+
+def _started(number: int, job: Job, start: Start) -> _Worker:
+    with _starting:
+        ours, theirs = start.pipe()
+        _ours.add(ours)
+        arguments = (theirs, number, job if start.forked else None)
+        process = start.process(target=run, args=arguments, name=f"polyad loader {number}")
+        process.start()
+        theirs.close()
+        return _Worker(number, process, ours)
 
 
 def raised(message: tuple[Any, ...], worker: _Worker) -> Exception:
@@ -291,27 +251,19 @@ def _close(workers: list[_Worker], owner: int) -> None:
     workers.clear()
 
 
-def _preload(context: BaseContext) -> None:
-    """Have the fork server import what workers need, unless the program has said what it imports."""
-    from multiprocessing import forkserver
-
-    server = getattr(forkserver, "_forkserver", None)
-    if getattr(server, "_preload_modules", None) == ["__main__"]:
-        context.set_forkserver_preload(["__main__", f"{__package__}.preloaded"])
-
-
-def _packed(job: Job) -> Any:
+def _packed(job: Job, start: Start) -> Any:
+    """The job as a message; by value where workers do not have the main module's names."""
     try:
-        return pack(("work", job))
+        return pack(("work", job), by_value=not start.imports_main)
+    except errors.OutOfMemory:
+        raise
     except Exception as error:
-        if isinstance(error, errors.OutOfMemory):
-            raise
         where, culprit = _unsendable(job)
         raise UnsendableError(
             f"DataLoader: {where} cannot be sent to a worker process: {error}",
             operands={where: culprit},
-            fix="define functions and classes at the top of a module, open files and connections when they are first "
-            'needed (or in worker_init_fn), or pass multiprocessing_context="fork" where the system has it',
+            fix="open files and connections when they are first needed (or in worker_init_fn), or pass "
+            'multiprocessing_context="fork" where the system has it',
         ) from error
 
 
@@ -336,7 +288,7 @@ def _unsendable(job: Job) -> tuple[str, Any]:
 
 def _is_sendable(value: Any) -> bool:
     try:
-        pack(value).close()
+        pack(value, by_value=True).close()
     except Exception:
         return False
     return True

@@ -11,6 +11,7 @@ when a stream has no more, ``("raised", ticket or None, exception, traceback)``,
 
 from __future__ import annotations
 
+import gc
 import os
 import pickle
 import queue
@@ -19,11 +20,12 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from typing import Any
 
 import polyad
+from polyad.dtypes import DType
 from polyad.interop.generators import seed_numpy
 from polyad.utils.data.collate import default_collate
 from polyad.utils.data.fetching import Reader, StreamEnd, StreamReader, reader_of
@@ -31,7 +33,7 @@ from polyad.utils.data.seeding import mixed
 
 from .failures import SharedMemoryFull, WorkerFailure
 from .info import WorkerInfo, set_worker_info
-from .transport import pack, receive
+from .transport import dumped, pack, receive
 
 __all__ = ["Job", "prepare", "run"]
 
@@ -50,11 +52,14 @@ class Job:
     drop_last: bool
     init: Callable[[int], None] | None
     num_workers: int
+    default_dtype: DType = field(default_factory=polyad.get_default_dtype)
 
 
 def run(connection: Connection, worker: int, job: Job | None) -> None:
     """Work until the connection ends. *job* comes by the connection unless the process was forked."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to the loop, which ends its workers
+    if job is not None:
+        _forget_the_loop()
     polyad.set_num_threads(1)
     finished = threading.Event()
     talk = _Talk(connection, finished)
@@ -63,6 +68,13 @@ def run(connection: Connection, worker: int, job: Job | None) -> None:
         _work(talk, worker, job)
     finally:
         finished.set()
+
+
+def _forget_the_loop() -> None:
+    """Let go of what a forked process has of the one that it is a copy of."""
+    gc.freeze()  # what its garbage holds is not this process's to end; and pages stay shared that nobody looks through
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.set_wakeup_fd(-1)
 
 
 def prepare() -> None:
@@ -112,7 +124,8 @@ def _work(talk: _Talk, worker: int, job: Job | None) -> None:
         try:
             message = unpickle()
             if message[0] == "work":
-                job = job or message[1]
+                job = message[1]
+                polyad.set_default_dtype(job.default_dtype)
             elif message[0] == "epoch":
                 assert job is not None
                 is_first, seed = reader is None, message[1]
@@ -154,7 +167,8 @@ def _portable(error: Exception) -> tuple[Exception, str]:
     if isinstance(error, SharedMemoryFull):
         return error, text
     try:
-        again = pickle.loads(pickle.dumps(error, protocol=5))
+        text_of_it, buffers = dumped(error)
+        again = pickle.loads(text_of_it.getbuffer(), buffers=buffers)
         if type(again) is type(error) and str(again) == str(error):
             error.__cause__ = error.__context__ = None
             return error, text

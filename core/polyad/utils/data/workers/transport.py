@@ -21,6 +21,7 @@ import socket
 import struct
 import weakref
 from collections.abc import Callable
+from functools import cache
 from multiprocessing import reduction
 from multiprocessing.connection import Connection
 from typing import Any
@@ -31,7 +32,7 @@ from polyad.tensor import Tensor
 
 from .failures import SharedMemoryFull
 
-__all__ = ["Packed", "pack", "receive"]
+__all__ = ["Packed", "dumped", "pack", "receive"]
 
 INLINE = 1 << 15
 """Bytes that go through the connection; more go into a segment."""
@@ -46,15 +47,32 @@ _mapped: weakref.WeakSet[mmap.mmap] = weakref.WeakSet()
 _HEAD = struct.Struct("<?I")
 
 
-class _Pickler(pickle.Pickler):
+def _check_history(obj: Any) -> None:
+    if isinstance(obj, Tensor) and not obj.is_leaf:
+        raise errors.AutogradError(
+            "DataLoader: a tensor with history cannot go to another process, its gradient would be lost",
+            operands={"tensor": obj},
+            fix="detach() it in the dataset, or compute it in the loop",
+        )
+
+
+class _ByName(pickle.Pickler):
     def reducer_override(self, obj: Any) -> Any:
-        if isinstance(obj, Tensor) and not obj.is_leaf:
-            raise errors.AutogradError(
-                "DataLoader: a tensor with history cannot go to another process, its gradient would be lost",
-                operands={"tensor": obj},
-                fix="detach() it in the dataset, or compute it in the loop",
-            )
+        _check_history(obj)
         return NotImplemented
+
+
+@cache
+def _by_value() -> Any:
+    """A pickler that writes out functions and classes that nobody can import: local ones, and the main module's."""
+    import cloudpickle
+
+    class ByValue(cloudpickle.Pickler):  # type: ignore[misc]
+        def reducer_override(self, obj: Any) -> Any:
+            _check_history(obj)
+            return super().reducer_override(obj)
+
+    return ByValue
 
 
 class Packed:
@@ -83,16 +101,31 @@ class Packed:
         self.close()
 
 
-def pack(message: Any) -> Packed:
-    """*message*, pickled, its data copied once.
+def dumped(message: Any, by_value: bool = False) -> tuple[io.BytesIO, list[pickle.PickleBuffer]]:
+    """*message* pickled, and the data that is kept out of it. Its classes go by name if they can, unless *by_value*."""
+    if not by_value:
+        try:
+            return _dumped(message, _ByName)
+        except (pickle.PicklingError, AttributeError, TypeError):
+            pass
+    return _dumped(message, _by_value())
+
+
+def _dumped(message: Any, pickler: Any) -> tuple[io.BytesIO, list[pickle.PickleBuffer]]:
+    buffers: list[pickle.PickleBuffer] = []
+    text = io.BytesIO()
+    pickler(text, protocol=5, buffer_callback=buffers.append).dump(message)
+    return text, buffers
+
+
+def pack(message: Any, by_value: bool = False) -> Packed:
+    """*message*, pickled as `dumped` does, its data copied once.
 
     Raises:
         RuntimeError (SharedMemoryFull): there is no memory for it.
         Whatever pickling raises.
     """
-    buffers: list[pickle.PickleBuffer] = []
-    text = io.BytesIO()
-    _Pickler(text, protocol=5, buffer_callback=buffers.append).dump(message)
+    text, buffers = dumped(message, by_value)
     parts = [text.getbuffer(), *(buffer.raw() for buffer in buffers)]
     sizes = [part.nbytes for part in parts]
     shared = _CAN_PASS and sum(sizes) > INLINE
