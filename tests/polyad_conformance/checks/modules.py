@@ -17,7 +17,7 @@ import numpy as np
 import polyad
 from polyad import nn
 from polyad.dtypes import bfloat16, float16, float32, float64
-from polyad.errors import PolyadError
+from polyad.errors import PolyadError, UndeclaredDType
 from polyad.tensor import Tensor
 
 from ..calls import Target, outputs_of
@@ -295,6 +295,8 @@ def _refusal(model: Any, inputs: Any, where: str, target: Target) -> str | None:
         late = "asynchronous" in target.backend.capabilities(target.full_device).features
         if late:
             target.backend.synchronize(target.full_device)
+    except UndeclaredDType:  # of the sample or the layer; no word about the shapes
+        raise
     except PolyadError as error:
         return None if late else str(error)
     raise AssertionError(f"{where}: it was not refused")

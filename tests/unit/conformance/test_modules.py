@@ -6,6 +6,7 @@ import pytest
 
 import polyad
 from polyad import nn
+from polyad.errors import UndeclaredDType
 from polyad_conformance.calls import Target
 from polyad_conformance.checks import modules
 from polyad_conformance.modules import ModuleSample, module_samples
@@ -115,6 +116,15 @@ def test_a_layer_that_is_right_passes():
 def test_what_is_wrong_is_found(check, wrong, words):
     with pytest.raises(AssertionError, match=words):
         getattr(modules, f"check_{check}")(wrong, TARGET)
+
+
+def test_a_dtype_that_the_device_lacks_is_no_refusal_of_a_shape():
+    class AsksForFloat64(Scale):
+        def forward(self, x):
+            raise UndeclaredDType("no float64", device=x.device, dtype=polyad.float64, notes={}, fix="")
+
+    with pytest.raises(UndeclaredDType):
+        modules.check_refusals(sample(AsksForFloat64), TARGET)
 
 
 def test_inputs_and_weights_follow_from_the_seed():

@@ -52,6 +52,13 @@ class Mine(NumpyBackend):
 registry.register("mine", Mine())
 """
 
+MAKES_FLOAT64 = """
+import polyad
+from polyad_conformance.checks import modules
+
+modules._loss = lambda results: (results[0] * polyad.ones(1, dtype=float64, device="mine")).sum()
+"""
+
 FORGETS_THE_BIAS = '{**kernels, "linear": Kernel(lambda a, weight, bias: kernels["linear"].function(a, weight, None))}'
 
 
@@ -66,11 +73,17 @@ def run(tmp_path: Path) -> Any:
     """Runs the suite with a backend package ``mine`` whose source has the given parts."""
 
     def call(
-        *options: str, device: str = "mine", kernels: str = "kernels", dtypes: str = "{float32, bool_}", known: str = ""
+        *options: str,
+        device: str = "mine",
+        kernels: str = "kernels",
+        dtypes: str = "{float32, bool_}",
+        known: str = "",
+        more: str = "",
     ) -> Any:
         package = tmp_path / "mine"
         package.mkdir(exist_ok=True)
-        (package / "__init__.py").write_text(BACKEND.replace("{kernels}", kernels).replace("{dtypes}", dtypes))
+        source = BACKEND.replace("{kernels}", kernels).replace("{dtypes}", dtypes) + more
+        (package / "__init__.py").write_text(source)
         (package / "polyad_conformance_known_bugs.py").write_text(f"KNOWN_BUGS = {{{known}}}\n")
         card = tmp_path / "card.json"
         command = [
@@ -199,6 +212,24 @@ def test_a_device_with_an_index_is_tested(run: Any) -> None:
     assert code == 0, output
     assert card["device"] == "mine:1"
     assert row_of(card, 1, "whole")["passed"] == 4, "with two devices nothing of it is unsupported"
+
+
+def test_layers_are_tested_without_float64_and_their_int64_may_be_missing(run: Any) -> None:
+    """Their gradients and masks too; what the suite makes in float64 by mistake does not count as unsupported."""
+    gradients = "test_module_gradient and (Linear or mask or MaxPool1d)"
+    choice = (
+        "--allow-fallback",
+        "--polyad-family=modules",
+        "-k",
+        f"({gradients}) or (test_module_refusals and causal)",
+    )
+    code, output, card = run(*choice)
+    assert code == 0, output
+    assert card["totals"]["passed"] > 6
+    assert all("needs int64" in reason for reason in card["unsupported"])
+    code, output, card = run(*choice[:-1], "test_module_gradient and Linear", more=MAKES_FLOAT64)
+    assert code == 1, output
+    assert "mine:0 has no float64" in output
 
 
 def test_an_op_that_needs_an_undeclared_dtype_is_unsupported(run: Any) -> None:
