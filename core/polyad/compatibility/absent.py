@@ -46,6 +46,16 @@ ABSENT: dict[str, Absence] = {
         (*SPARSE,),
         _SPARSE,
     ),
+    **dict.fromkeys(("SymBool", "SymFloat", "SymInt"), Absence("sizes are numbers", "int, float or bool")),
+    **dict.fromkeys(
+        (
+            "overrides.TorchFunctionMode",
+            "overrides.enable_reentrant_dispatch",
+            "overrides.get_testing_overrides",
+            "overrides.redispatch_function",
+        ),
+        Absence("no function asks objects for __torch_function__", "polyad.dispatch.modes.Mode, which sees every op"),
+    ),
     **dict.fromkeys(NESTED, Absence("tensors have one shape", "padding, and polyad.nn.utils.rnn.pad_sequence")),
     **dict.fromkeys(QUANTIZED, Absence("numbers are not quantized", "polyad.float16 or bfloat16 for smaller models")),
     **dict.fromkeys(
