@@ -56,6 +56,21 @@ ABSENT: dict[str, Absence] = {
         ),
         Absence("no function asks objects for __torch_function__", "polyad.dispatch.modes.Mode, which sees every op"),
     ),
+    "utils.hooks.BackwardHook": Absence("modules have hooks of their own", "Module.register_full_backward_hook"),
+    **dict.fromkeys(
+        (
+            "utils.benchmark.CallgrindStats",
+            "utils.benchmark.CopyIfCallgrind",
+            "utils.benchmark.FunctionCount",
+            "utils.benchmark.FunctionCounts",
+            "utils.benchmark.FuzzedParameter",
+            "utils.benchmark.FuzzedSparseTensor",
+            "utils.benchmark.FuzzedTensor",
+            "utils.benchmark.Fuzzer",
+            "utils.benchmark.ParameterAlias",
+        ),
+        Absence("instructions are not counted, and cases not drawn", "polyad.utils.benchmark.Timer"),
+    ),
     **dict.fromkeys(NESTED, Absence("tensors have one shape", "padding, and polyad.nn.utils.rnn.pad_sequence")),
     **dict.fromkeys(QUANTIZED, Absence("numbers are not quantized", "polyad.float16 or bfloat16 for smaller models")),
     **dict.fromkeys(
