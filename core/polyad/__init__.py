@@ -25,7 +25,7 @@ from . import (
 )
 from ._version import torch_api_version as torch_api_version
 from .backend.registry import get_default_device as get_default_device, set_default_device as set_default_device
-from .compatibility import absent as _absent, moved as _moved
+from .compatibility import absent as _absent, moved as _moved, unknown as _unknown
 from .device import Device
 from .dispatch.catalogue import PUBLIC
 from .dtypes import (
@@ -185,6 +185,7 @@ _provided.compile.fill_later(f"{__name__}.compiler", "compile")
 _moved.watch()
 _mounted.watch()
 _absent.watch()
+_unknown.watch()
 
 device = Device
 dtype = DType

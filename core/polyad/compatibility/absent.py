@@ -71,6 +71,13 @@ ABSENT: dict[str, Absence] = {
         ),
         Absence("instructions are not counted, and cases not drawn", "polyad.utils.benchmark.Timer"),
     ),
+    **dict.fromkeys(
+        tuple(
+            f"utils.cpp_extension.{name}"
+            for name in ("BuildExtension", "CUDAExtension", "CppExtension", "load", "load_inline")
+        ),
+        Absence("extensions in C++ are not built", "polyad.library.custom_op, or a plug-in that brings kernels"),
+    ),
     **dict.fromkeys(NESTED, Absence("tensors have one shape", "padding, and polyad.nn.utils.rnn.pad_sequence")),
     **dict.fromkeys(QUANTIZED, Absence("numbers are not quantized", "polyad.float16 or bfloat16 for smaller models")),
     **dict.fromkeys(

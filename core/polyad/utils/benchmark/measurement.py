@@ -51,12 +51,12 @@ class Measurement:
     """How long a statement took: *raw_times* are seconds of *number_per_run* runs each.
 
     >>> from polyad.utils.benchmark import Measurement, TaskSpec
-    >>> m = Measurement(10, [0.002, 0.003, 0.004], TaskSpec("f(x)", "pass"))
+    >>> m = Measurement(10, [0.0029, 0.003, 0.0031], TaskSpec("f(x)", "pass"))
     >>> round(m.median, 6), round(m.mean, 6)
     (0.0003, 0.0003)
     >>> m
     f(x)
-      median 300 us, IQR 100 us (250 to 350)
+      median 300 us, IQR 10 us (295 to 305)
       3 measurements of 10 runs each, 1 thread
     """
 
