@@ -25,7 +25,7 @@ from . import (
 )
 from ._version import torch_api_version as torch_api_version
 from .backend.registry import get_default_device as get_default_device, set_default_device as set_default_device
-from .compatibility import absent as _absent, moved as _moved
+from .compatibility import absent as _absent, moved as _moved, unknown as _unknown
 from .device import Device
 from .dispatch.catalogue import PUBLIC
 from .dtypes import (
@@ -105,11 +105,13 @@ if TYPE_CHECKING:
         library as library,
         linalg as linalg,
         masked as masked,
+        mps as mps,
         multiprocessing as multiprocessing,
         nn as nn,
         optim as optim,
         overrides as overrides,
         profiler as profiler,
+        quasirandom as quasirandom,
         serialization as serialization,
         signal as signal,
         special as special,
@@ -118,7 +120,10 @@ if TYPE_CHECKING:
         types as types,
         utils as utils,
         version as version,
+        xpu as xpu,
     )
+    from ._lobpcg import lobpcg as lobpcg
+    from .accelerator import get_device_module as get_device_module
     from .amp.autocast_mode import (
         autocast as autocast,
         get_autocast_cpu_dtype as get_autocast_cpu_dtype,
@@ -132,6 +137,7 @@ if TYPE_CHECKING:
         detect_nonfinite as detect_nonfinite,
         is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled,
         is_anomaly_enabled as is_anomaly_enabled,
+        set_anomaly_enabled as set_anomaly_enabled,
     )
     from .backend.hookspecs import hookimpl as hookimpl
     from .compiler import compile as compile
@@ -139,29 +145,47 @@ if TYPE_CHECKING:
     from .func.mapping import vmap as vmap
     from .functions import *
     from .interop.dlpack import from_dlpack as from_dlpack, to_dlpack as to_dlpack
-    from .interop.numpy import from_numpy as from_numpy, frombuffer as frombuffer
+    from .interop.numpy import from_file as from_file, from_numpy as from_numpy, frombuffer as frombuffer
     from .interop.printing import set_printoptions as set_printoptions
     from .linting import lint as lint
     from .nn.model_summary import summary as summary
     from .serialization import load as load, save as save
     from .settings import (
         are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled,
+        get_deterministic_debug_mode as get_deterministic_debug_mode,
         get_float32_matmul_precision as get_float32_matmul_precision,
         get_num_interop_threads as get_num_interop_threads,
         get_num_threads as get_num_threads,
         is_deterministic_algorithms_warn_only_enabled as is_deterministic_algorithms_warn_only_enabled,
+        is_warn_always_enabled as is_warn_always_enabled,
+        set_deterministic_debug_mode as set_deterministic_debug_mode,
         set_float32_matmul_precision as set_float32_matmul_precision,
+        set_flush_denormal as set_flush_denormal,
         set_num_interop_threads as set_num_interop_threads,
         set_num_threads as set_num_threads,
+        set_warn_always as set_warn_always,
         use_deterministic_algorithms as use_deterministic_algorithms,
     )
     from .streams import Event as Event, Stream as Stream
+    from .symbolic_numbers import (
+        SymBool as SymBool,
+        SymFloat as SymFloat,
+        SymInt as SymInt,
+        sym_float as sym_float,
+        sym_int as sym_int,
+        sym_ite as sym_ite,
+        sym_max as sym_max,
+        sym_min as sym_min,
+        sym_not as sym_not,
+        sym_sum as sym_sum,
+    )
 
 _provided.capture.fill_later(f"{__name__}.jit", "capture")
 _provided.compile.fill_later(f"{__name__}.compiler", "compile")
 _moved.watch()
 _mounted.watch()
 _absent.watch()
+_unknown.watch()
 
 device = Device
 dtype = DType
@@ -180,12 +204,14 @@ cdouble = complex128
 
 newaxis = None
 
+AcceleratorError = errors.KernelFailure
 OutOfMemoryError = errors.OutOfMemory
 
 globals().pop("tensor", None)  # the module; the function of that name is looked up like all others
 
 _LAZY_MODULES = frozenset(
     {
+        "__config__",
         "_dynamo",
         "_inductor",
         "accelerator",
@@ -205,12 +231,14 @@ _LAZY_MODULES = frozenset(
         "library",
         "linalg",
         "masked",
+        "mps",
         "multiprocessing",
         "nn",
         "onnx",
         "optim",
         "overrides",
         "profiler",
+        "quasirandom",
         "serialization",
         "signal",
         "special",
@@ -219,19 +247,25 @@ _LAZY_MODULES = frozenset(
         "types",
         "utils",
         "version",
+        "xpu",
     }
 )
 _LAZY_NAMES = {
     **dict.fromkeys(
         (
             "are_deterministic_algorithms_enabled",
+            "get_deterministic_debug_mode",
             "get_float32_matmul_precision",
             "get_num_interop_threads",
             "get_num_threads",
             "is_deterministic_algorithms_warn_only_enabled",
+            "is_warn_always_enabled",
+            "set_deterministic_debug_mode",
             "set_float32_matmul_precision",
+            "set_flush_denormal",
             "set_num_interop_threads",
             "set_num_threads",
+            "set_warn_always",
             "use_deterministic_algorithms",
         ),
         "settings",
@@ -249,7 +283,15 @@ _LAZY_NAMES = {
         "amp.autocast_mode",
     ),
     **dict.fromkeys(("Event", "Stream"), "streams"),
-    **dict.fromkeys(("detect_nonfinite", "is_anomaly_check_nan_enabled", "is_anomaly_enabled"), "autograd.anomaly"),
+    **dict.fromkeys(
+        (
+            "detect_nonfinite",
+            "is_anomaly_check_nan_enabled",
+            "is_anomaly_enabled",
+            "set_anomaly_enabled",
+        ),
+        "autograd.anomaly",
+    ),
     **dict.fromkeys(
         (
             "_assert",
@@ -303,10 +345,28 @@ _LAZY_NAMES = {
         ),
         "ops.memory.storage_types",
     ),
+    **dict.fromkeys(
+        (
+            "SymBool",
+            "SymFloat",
+            "SymInt",
+            "sym_float",
+            "sym_int",
+            "sym_ite",
+            "sym_max",
+            "sym_min",
+            "sym_not",
+            "sym_sum",
+        ),
+        "symbolic_numbers",
+    ),
     "from_dlpack": "interop.dlpack",
+    "from_file": "interop.numpy",
     "from_numpy": "interop.numpy",
     "frombuffer": "interop.numpy",
+    "get_device_module": "accelerator",
     "hookimpl": "backend.hookspecs",
+    "lobpcg": "_lobpcg",
     "lint": "linting",
     "load": "serialization",
     "save": "serialization",

@@ -7,13 +7,14 @@ device of type CPU is that processor: it is used where a program names it, or ma
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 from .backend import registry
 from .backend.accelerators import current as _current, devices_of as _devices_of, resolve as _device
 from .backend.memory import MemoryStats, failed, holdings
 from .device import Device
-from .errors import NotSupported
+from .errors import DeviceError, NotSupported
 from .streams import Stream, current_stream as _current_stream, set_stream as set_stream
 
 
@@ -27,6 +28,25 @@ def current_accelerator(check_available: bool = False) -> Device | None:
     """
     name = _current()
     return None if name is None else Device(name)
+
+
+def get_device_module(device: Any = None) -> Any:
+    """The module for a type of device, such as `polyad.cuda`; that of the current accelerator, or `polyad.cpu`, if none
+    is given. Raises RuntimeError for a type that has no module of its own.
+
+    >>> import polyad
+    >>> polyad.get_device_module("cpu").__name__
+    'polyad.cpu'
+    """
+    if device is None:
+        device = current_accelerator() or "cpu"
+    kind = Device(device).type
+    try:
+        return importlib.import_module(f"polyad.{kind}")
+    except ModuleNotFoundError:
+        raise DeviceError(
+            f"get_device_module: there is no module polyad.{kind}", fix="use polyad.accelerator, which serves all"
+        ) from None
 
 
 def is_available() -> bool:

@@ -1,7 +1,7 @@
 """Device names: a backend's entry-point name and an index, ``opencl:1``.
 
-A `Device` is only a name: whether a backend of that name is installed and has such a device is decided when it is first
-used (`polyad.backend.registry`), so that naming a device costs nothing and loads nothing.
+A `Device` is only a name: whether a backend of that name has such a device is decided when it is first used
+(`polyad.backend.registry`), so that naming a device loads nothing. A name that nobody has is refused, as in PyTorch.
 """
 
 from __future__ import annotations
@@ -14,6 +14,12 @@ from . import provided
 from .errors import ArgumentTypeError, DeviceError, safe_repr
 from .state import state
 
+KNOWN = {
+    "cpu", "cuda", "fpga", "hip", "hpu", "ideep", "ipu", "lazy", "maia", "meta", "mkldnn", "mps", "mtia", "opencl",
+    "opengl", "privateuseone", "ve", "vulkan", "xla", "xpu",
+}  # fmt: skip
+"""The device types that PyTorch knows by name, and those of installed backends that were named before."""
+
 _SYNTAX = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?::([0-9]{1,9}))?")
 
 
@@ -21,7 +27,8 @@ class Device:
     """Where tensors live: a device type and, for device types that count theirs, an index.
 
     A number alone is that of a device of the current accelerator, see `polyad.accelerator`. Raises DeviceError (a
-    RuntimeError) when the text cannot be read as ``type`` or ``type:index``, or when there is no device of that number.
+    RuntimeError) when the text cannot be read as ``type`` or ``type:index``, or when there is no device of that number;
+    BackendNotFound (a RuntimeError, too) for a type that neither PyTorch nor an installed backend has.
 
     >>> import polyad
     >>> polyad.device("opencl:1").type, polyad.device("opencl", 1).index
@@ -64,9 +71,24 @@ class Device:
                 f"device: cannot read {safe_repr(given)}" + ("" if index is None else f" with index {index}"),
                 fix='write a device type and perhaps an index, such as "cpu", "opencl:0" or device("opencl", 0)',
             )
-        self.type = match[1]
-        self.index = int(match[2]) if match[2] is not None else index
-        self._hash = hash((self.type, self.index))
+        if match[1] not in KNOWN:
+            provided.check_device_type(match[1])
+            KNOWN.add(match[1])
+        self._name(match[1], int(match[2]) if match[2] is not None else index)
+
+    def _name(self, type: str, index: int | None) -> None:
+        self.type, self.index = type, index
+        self._hash = hash((type, index))
+
+    @staticmethod
+    def _saved(text: str) -> Device | None:
+        """The device that a file names, whether anybody has that type here or not; None for what is no such name."""
+        match = _SYNTAX.fullmatch(text)
+        if match is None:
+            return None
+        device = object.__new__(Device)
+        device._name(match[1], None if match[2] is None else int(match[2]))
+        return device
 
     def __eq__(self, other: object) -> bool:
         return self is other or (isinstance(other, Device) and self.type == other.type and self.index == other.index)

@@ -47,6 +47,9 @@ class Slot(Generic[R]):
 device_of_number: Slot[Any] = Slot()
 """``device_of_number(index)``: that device of the current accelerator."""
 
+check_device_type: Slot[None] = Slot()
+"""``check_device_type(name)``: raises unless an installed backend is called that."""
+
 backward: Slot[None] = Slot()
 """`polyad.autograd.backward`: sends gradients from tensors through their histories."""
 

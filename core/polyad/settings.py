@@ -23,6 +23,7 @@ class _Settings:
     warn_only: bool = False
     matmul_precision: str = "highest"
     interop_threads: int = 1
+    warn_always: bool = False
     attention: dict[str, bool] = field(default_factory=lambda: dict.fromkeys(ATTENTION, True))
 
 
@@ -156,6 +157,67 @@ def is_deterministic_algorithms_warn_only_enabled() -> bool:
     False
     """
     return _settings.deterministic and _settings.warn_only
+
+
+def get_deterministic_debug_mode() -> int:
+    """0, 1 or 2 for "default", "warn" or "error": what `use_deterministic_algorithms` was asked for.
+
+    >>> import polyad
+    >>> polyad.get_deterministic_debug_mode()
+    0
+    """
+    return 0 if not _settings.deterministic else 1 if _settings.warn_only else 2
+
+
+def set_deterministic_debug_mode(debug_mode: int | str) -> None:
+    """`use_deterministic_algorithms` by a number or a word: "default", "warn" or "error". Raises RuntimeError, or
+    TypeError, for any other.
+
+    >>> import polyad
+    >>> polyad.set_deterministic_debug_mode("default")
+    """
+    words = ("default", "warn", "error")
+    if not isinstance(debug_mode, (int, str)):
+        raise wrong_type("set_deterministic_debug_mode", "debug_mode", debug_mode, "an int or a string")
+    if debug_mode not in (*words, 0, 1, 2):
+        raise SettingError(
+            f"set_deterministic_debug_mode: {safe_repr(debug_mode)} is no mode",
+            fix=f"pass one of {', '.join(words)}, or 0, 1, 2",
+        )
+    level = words.index(debug_mode) if isinstance(debug_mode, str) else debug_mode
+    use_deterministic_algorithms(level > 0, warn_only=level == 1)
+
+
+def is_warn_always_enabled() -> bool:
+    """What `set_warn_always` was told.
+
+    >>> import polyad
+    >>> polyad.is_warn_always_enabled()
+    False
+    """
+    return _settings.warn_always
+
+
+def set_warn_always(b: bool, /) -> None:
+    """Kept, and not read: how often a warning is shown, Python's module `warnings` decides. Raises TypeError for
+    anything but a bool.
+
+    >>> import polyad
+    >>> polyad.set_warn_always(False)
+    """
+    if not isinstance(b, bool):
+        raise wrong_type("set_warn_always", "b", b, "a bool")
+    _settings.warn_always = b
+
+
+def set_flush_denormal(mode: bool, /) -> bool:
+    """False, as PyTorch says where that is not possible: the smallest numbers stay what they are, and exact.
+
+    >>> import polyad
+    >>> polyad.set_flush_denormal(True)
+    False
+    """
+    return False
 
 
 def allowed_attention() -> dict[str, bool]:

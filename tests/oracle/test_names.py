@@ -34,7 +34,6 @@ REASONS: dict[str, str] = {
     r"(get|set)_deterministic_debug_mode|is_warn_always_enabled|set_warn_always|set_anomaly_enabled|set_flush_denormal"
     r"|init_num_threads|thread_safe_generator|get_device_module|compiled_with_cxx11_abi": "settings of PyTorch's"
     " library",
-    r"lobpcg": "eigenvalues of huge sparse matrices; linalg.eigh computes all",
 }
 """Names, as regular expressions, with the reason why polyad has them not."""
 

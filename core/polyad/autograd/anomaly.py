@@ -125,6 +125,15 @@ class detect_anomaly:
         _anomaly.set(*self._before.pop())
 
 
+def set_anomaly_enabled(mode: bool, check_nan: bool = True) -> None:
+    """Set anomaly mode, see `detect_anomaly`.
+
+    >>> import polyad
+    >>> polyad.set_anomaly_enabled(False)
+    """
+    set_detect_anomaly(mode, check_nan)
+
+
 def is_anomaly_enabled() -> bool:
     """Whether anomaly mode is on.
 

@@ -26,7 +26,7 @@ from .engine import stale
 from .hooks import place_of
 from .saved import Packed
 
-__all__ = ["Function", "FunctionCtx", "once_differentiable"]
+__all__ = ["Function", "FunctionCtx", "InplaceFunction", "once_differentiable"]
 
 B = TypeVar("B", bound=Callable[..., Any])
 
@@ -262,6 +262,13 @@ class Function:
 
 
 _signature = functools.lru_cache(256)(inspect.signature)
+
+
+class InplaceFunction(Function):
+    """A `Function` with a flag, from the days when functions were called as objects; ``forward`` may read *inplace*."""
+
+    def __init__(self, inplace: bool = False) -> None:
+        self.inplace = inplace
 
 
 def run_forward(cls: type[Function], ctx: FunctionCtx, args: tuple[Any, ...]) -> Any:

@@ -107,6 +107,13 @@ def names() -> list[str]:
     return sorted({*declared(BACKEND_GROUP), *_registered})
 
 
+def _check_type(name: str) -> None:
+    if name not in _registered and name not in declared(BACKEND_GROUP):
+        raise _not_found(name)
+
+
+provided.check_device_type.fill(_check_type)
+
 # ------------------------------------------------------------------------------------------------------------ loading
 
 

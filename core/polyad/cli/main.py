@@ -29,6 +29,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     own, after_dashes = _split(sys.argv[1:] if argv is None else argv)
     parser = _parser()
     arguments = parser.parse_args(own)
+    if arguments.run is None:
+        parser.print_help(sys.stderr)
+        parser.exit(2, "polyad: name one of these commands\n")
     if after_dashes and not arguments.passes_on:
         parser.error(f"unrecognized arguments: -- {' '.join(after_dashes)}")
     arguments.after_dashes = after_dashes
@@ -56,8 +59,8 @@ def _parser() -> argparse.ArgumentParser:
         prog="polyad", description="A PyTorch-compatible tensor library for deep learning whose hardware is a plug-in."
     )
     parser.add_argument("--version", action="version", version=f"polyad {__version__}")
-    parser.set_defaults(passes_on=None)
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    parser.set_defaults(passes_on=None, run=None)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     for command in COMMANDS:
         command.add_parser(commands)
     return parser

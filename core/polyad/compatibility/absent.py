@@ -46,6 +46,38 @@ ABSENT: dict[str, Absence] = {
         (*SPARSE,),
         _SPARSE,
     ),
+    **dict.fromkeys(("SymBool", "SymFloat", "SymInt"), Absence("sizes are numbers", "int, float or bool")),
+    **dict.fromkeys(
+        (
+            "overrides.TorchFunctionMode",
+            "overrides.enable_reentrant_dispatch",
+            "overrides.get_testing_overrides",
+            "overrides.redispatch_function",
+        ),
+        Absence("no function asks objects for __torch_function__", "polyad.dispatch.modes.Mode, which sees every op"),
+    ),
+    "utils.hooks.BackwardHook": Absence("modules have hooks of their own", "Module.register_full_backward_hook"),
+    **dict.fromkeys(
+        (
+            "utils.benchmark.CallgrindStats",
+            "utils.benchmark.CopyIfCallgrind",
+            "utils.benchmark.FunctionCount",
+            "utils.benchmark.FunctionCounts",
+            "utils.benchmark.FuzzedParameter",
+            "utils.benchmark.FuzzedSparseTensor",
+            "utils.benchmark.FuzzedTensor",
+            "utils.benchmark.Fuzzer",
+            "utils.benchmark.ParameterAlias",
+        ),
+        Absence("instructions are not counted, and cases not drawn", "polyad.utils.benchmark.Timer"),
+    ),
+    **dict.fromkeys(
+        tuple(
+            f"utils.cpp_extension.{name}"
+            for name in ("BuildExtension", "CUDAExtension", "CppExtension", "load", "load_inline")
+        ),
+        Absence("extensions in C++ are not built", "polyad.library.custom_op, or a plug-in that brings kernels"),
+    ),
     **dict.fromkeys(NESTED, Absence("tensors have one shape", "padding, and polyad.nn.utils.rnn.pad_sequence")),
     **dict.fromkeys(QUANTIZED, Absence("numbers are not quantized", "polyad.float16 or bfloat16 for smaller models")),
     **dict.fromkeys(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import mmap
+import os
 import sys
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -16,8 +17,16 @@ import numpy as np
 from .. import dtypes
 from ..backend import registry
 from ..dtypes import DType
-from ..errors import ArgumentError, ArgumentTypeError, AutogradError, DataError, OutOfMemory, safe_repr
-from ..state import state
+from ..errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    AutogradError,
+    DataError,
+    OptionError,
+    OutOfMemory,
+    safe_repr,
+)
+from ..state import state, warn_user
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -136,8 +145,9 @@ def buffer_of(data: Any) -> memoryview | None:
 def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
     """A 1-d CPU tensor over the memory of an object with Python's buffer protocol, read as *dtype* from byte *offset*.
 
-    Raises ValueError if the buffer is read-only, empty, or does not hold *count* elements (all it has if negative);
-    TypeError for an object that has no buffer.
+    A tensor over memory that is read-only, such as bytes, cannot be written to, which a UserWarning says; it is as good
+    as any to compute with. Raises ValueError if the buffer is empty or does not hold *count* elements (all it has if
+    negative), TypeError for an object that has no buffer.
 
     >>> import polyad
     >>> polyad.frombuffer(bytearray([1, 0, 2, 0]), dtype=polyad.int16)
@@ -153,7 +163,10 @@ def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, r
     if not view.c_contiguous or "O" in view.format:
         raise DataError("frombuffer: the buffer has gaps or holds objects", fix="pass a contiguous copy of numbers")
     if view.readonly:
-        raise ArgumentError("frombuffer: the buffer is read-only", fix="pass bytearray(buffer), which is a copy")
+        warn_user(
+            "frombuffer: the buffer is read-only, so writing to the tensor raises; pass bytearray(buffer) for a copy",
+            UserWarning,
+        )
     room = view.nbytes - offset
     if offset < 0 or room <= 0 or count == 0 or (count < 0 and room % dtype.itemsize) or count * dtype.itemsize > room:
         raise ArgumentError(
@@ -163,6 +176,44 @@ def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, r
             fix="choose offset and count within the buffer",
         )
     tensor = from_numpy(np.frombuffer(view, numpy_dtype(dtype), count, offset))
+    return tensor.requires_grad_() if requires_grad else tensor
+
+
+def from_file(
+    filename: Any, shared: bool | None = None, size: int = 0, *, dtype: DType | None = None, requires_grad: bool = False
+) -> Tensor:
+    """A 1-d CPU tensor over the first *size* elements of a file, which is read when they are.
+
+    If *shared*, writing to the tensor writes the file, which is made, or made longer, as needed; otherwise nobody else
+    sees what is written. Raises RuntimeError for a file that cannot be opened or is too short.
+
+    >>> import polyad, tempfile
+    >>> with tempfile.NamedTemporaryFile() as file:
+    ...     _ = file.write(bytes([1, 0, 2, 0])), file.flush()
+    ...     polyad.from_file(file.name, size=2, dtype=polyad.int16)
+    tensor([1, 2], dtype=polyad.int16)
+    """
+    dtype = dtype or dtypes.get_default_dtype()
+    if not isinstance(dtype, DType):
+        raise ArgumentTypeError(f"from_file: dtype is {safe_repr(dtype)}, not a dtype", fix="pass a polyad dtype")
+    if size < 0:
+        raise ArgumentError(f"from_file: size is {size}", fix="pass a number of elements")
+    if not size:
+        return from_numpy(np.empty(0, numpy_dtype(dtype)))
+    length = size * dtype.itemsize
+    try:
+        if shared and not (os.path.exists(filename) and os.path.getsize(filename) >= length):
+            with open(filename, "ab") as made:
+                made.truncate(length)
+        elif os.path.getsize(filename) < length:
+            raise OptionError(
+                f"from_file: {filename} has {os.path.getsize(filename)} bytes, {size} of {dtype.name} take {length}",
+                fix="ask for fewer elements, or of a smaller dtype",
+            )
+        mapped = np.memmap(filename, numpy_dtype(dtype), "r+" if shared else "c", shape=(size,))
+    except OSError as error:
+        raise OptionError(f"from_file: {filename} cannot be opened: {error}", fix="check the path") from error
+    tensor = from_numpy(np.asarray(mapped))
     return tensor.requires_grad_() if requires_grad else tensor
 
 

@@ -5,6 +5,7 @@ session.py   what sees a program, and the base of rules
 updates.py   rules about backward and the optimizer
 graphs.py    rules about graphs and eval mode
 losses.py    rules about losses
+layers.py    rules about layers
 
 A false alarm is worse than a miss: a rule reports what it has seen happen, not what a program looks like.
 """
@@ -19,6 +20,7 @@ from .codes import (
     CODES,
     BackwardThroughFreedGraph,
     ColumnAgainstRow,
+    DtypesMixed,
     GradientAlwaysNone,
     GradientsNotCleared,
     LintWarning,
@@ -29,6 +31,7 @@ from .codes import (
     ValidationBuildsGraph,
 )
 from .graphs import EvalModeGraphs, FreedGraph, KeptLosses, TrainingInEval
+from .layers import MixedDtypes
 from .losses import ColumnAndRow, NormalisedTwice
 from .session import Rule, Session
 from .updates import AlwaysNone, NotCleared, NotHeld
@@ -37,6 +40,7 @@ __all__ = [
     "CODES",
     "BackwardThroughFreedGraph",
     "ColumnAgainstRow",
+    "DtypesMixed",
     "GradientAlwaysNone",
     "GradientsNotCleared",
     "LintWarning",
@@ -58,6 +62,7 @@ RULES: tuple[type[Rule], ...] = (
     AlwaysNone,
     NormalisedTwice,
     ColumnAndRow,
+    MixedDtypes,
 )
 
 

@@ -13,6 +13,7 @@ __all__ = [
     "BackwardThroughFreedGraph",
     "CODES",
     "ColumnAgainstRow",
+    "DtypesMixed",
     "GradientAlwaysNone",
     "GradientsNotCleared",
     "LintWarning",
@@ -88,6 +89,12 @@ class ColumnAgainstRow(LintWarning):
     """PL009: (N, 1) minus (N,) is (N, N), and a loss was computed from it."""
 
     code = "PL009"
+
+
+class DtypesMixed(LintWarning):
+    """PL010: a linear layer's input has another floating point dtype than its weight."""
+
+    code = "PL010"
 
 
 CODES: dict[str, type[LintWarning]] = {warning.code: warning for warning in LintWarning.__subclasses__()}

@@ -265,10 +265,7 @@ def _unfit(source: Source, error: PickleError) -> Exception:
 
 
 def _is_device(location: str) -> bool:
-    try:
-        return Device(location) is not None
-    except RuntimeError:
-        return False
+    return Device._saved(location) is not None
 
 
 def _size(values: Any = ()) -> Size:
@@ -280,10 +277,10 @@ def _size(values: Any = ()) -> Size:
 def _device(name: Any, index: Any = None) -> Device:
     if type(name) is not str or not (index is None or are_counts([index])):
         raise PickleError("it has a device that is not of a name and a number")
-    try:
-        return Device(name if index is None else f"{name}:{index}")
-    except RuntimeError as error:
-        raise PickleError(f"it has a device that is none: {error}") from error
+    device = Device._saved(name if index is None else f"{name}:{index}")
+    if device is None:
+        raise PickleError("it has a device that is none")
+    return device
 
 
 def _text_of(value: Any, encoding: Any = "latin1") -> bytes:

@@ -563,10 +563,7 @@ class _Decoder:
 
 
 def _names_a_device(value: Any) -> bool:
-    try:
-        return isinstance(value, str) and Device(value) is not None
-    except RuntimeError:
-        return False
+    return isinstance(value, str) and Device._saved(value) is not None
 
 
 def _checked_bytes(name: str, blob: Blob, source: str) -> Blob:
@@ -592,6 +589,13 @@ def _decode_size(decoder: _Decoder, payload: Any, _: int) -> Size:
     return Size(payload)
 
 
+def _decode_device(decoder: _Decoder, payload: Any, depth: int) -> Device:
+    device = Device._saved(payload) if isinstance(payload, str) else None
+    if device is None:
+        raise decoder.damaged("has a device that is none")
+    return device
+
+
 _DECODERS: dict[str, Callable[[_Decoder, Any, int], Any]] = {
     "float": _decode_float,
     "complex": _decode_complex,
@@ -601,7 +605,7 @@ _DECODERS: dict[str, Callable[[_Decoder, Any, int], Any]] = {
     "ordered_dict": lambda decoder, payload, depth: OrderedDict(decoder.mapping(payload, depth)),
     "size": _decode_size,
     "dtype": lambda _, payload, __: _DTYPES[payload],
-    "device": lambda _, payload, __: Device(payload),
+    "device": _decode_device,
     "generator": _decode_generator,
     "dataclass": _decode_dataclass,
     "tensor": lambda decoder, payload, _: decoder.tensor(payload),

@@ -152,3 +152,11 @@ def test_importing_the_command_line_imports_neither_rich_nor_pytest():
     script = "import sys, polyad.cli; print([m for m in ('rich', 'pytest', 'matplotlib') if m in sys.modules])"
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "[]"
+
+
+def test_without_a_command_it_says_which_there_are(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main([])
+    said = capsys.readouterr().err
+    assert "show what is installed and whether it works" in said
+    assert said.endswith("name one of these commands\n")

@@ -232,7 +232,29 @@ def test_prediction_row_against_target_column() -> None:
     ]
 
 
+def test_float64_into_layers_of_float32() -> None:
+    model = perceptron()
+    assert found(lambda: [model(batch()[0].double()) for _ in range(2)]) == ["PL010"]
+    with warnings.catch_warnings(record=True) as seen, polyad.lint():
+        warnings.simplefilter("always")
+        model(batch()[0].double())
+    assert "convert the input once" in str(seen[0].message)
+    assert seen[0].filename == __file__
+
+
 # --------------------------------------------------------------------------------------- legitimate programs are silent
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        lambda: perceptron()(batch()[0]),
+        lambda: perceptron().double()(batch()[0].double()),
+        lambda: polyad.autocast("cpu", polyad.bfloat16)(perceptron())(batch()[0]),
+    ],
+)
+def test_layers_of_one_dtype_are_silent(program: Callable[[], object]) -> None:
+    assert found(program) == []
 
 
 def accumulation() -> None:

@@ -216,8 +216,8 @@ def test_frombuffer():
     ):
         with pytest.raises(ValueError, match=message):
             polyad.frombuffer(data, dtype=polyad.int32, **arguments)
-    with pytest.raises(ValueError, match="read-only"):
-        polyad.frombuffer(bytes(4), dtype=polyad.int32)
+    with pytest.raises(ValueError, match="do not hold"):
+        polyad.frombuffer(bytearray(), dtype=polyad.int32)
     with pytest.raises(TypeError, match="int has no buffer"):
         polyad.frombuffer(4, dtype=polyad.int32)
 
@@ -250,3 +250,29 @@ def test_a_new_layout_keeps_history_under_no_grad(form):
         getattr(y, form)(*{"unsqueeze_": (0,), "swapaxes_": (0, 1)}.get(form, ()))
     (y * y).sum().backward()
     np.testing.assert_array_equal(x.grad.numpy(), [[0.0, 8.0, 16.0]])
+
+
+def test_frombuffer_of_bytes_reads_and_cannot_be_written():
+    with pytest.warns(UserWarning, match="read-only"):
+        seen = polyad.frombuffer(b"\x01\x00\x02\x00", dtype=polyad.int16)
+    assert seen.tolist() == [1, 2]
+    assert (seen + 1).tolist() == [2, 3]
+    with pytest.raises(ValueError, match="read-only"):
+        seen.add_(1)
+
+
+def test_from_file(tmp_path):
+    path = tmp_path / "numbers"
+    path.write_bytes(bytes(range(16)))
+    private = polyad.from_file(str(path), size=4, dtype=polyad.int32)
+    assert private[0].item() == 0x03020100
+    private.zero_()
+    assert path.read_bytes() == bytes(range(16))
+    polyad.from_file(path, shared=True, size=2, dtype=polyad.int32).fill_(1)
+    assert path.read_bytes() == b"\x01\x00\x00\x00" * 2 + bytes(range(8, 16))
+    assert polyad.from_file(tmp_path / "new", True, 5).tolist() == [0.0] * 5
+    assert (tmp_path / "new").stat().st_size == 20
+    assert polyad.from_file(path).shape == (0,)
+    for arguments in ({"size": 5}, {"filename": tmp_path / "none", "size": 1}):
+        with pytest.raises(RuntimeError, match="from_file"):
+            polyad.from_file(**{"filename": path, "dtype": polyad.int32, **arguments})

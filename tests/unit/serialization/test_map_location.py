@@ -53,3 +53,11 @@ def test_a_device_number_that_is_not_here(name):
     ):
         loaded(data)
     assert loaded(data, map_location="cpu")[0].tolist() == [0, 1]
+
+
+def test_the_name_of_a_device_that_nobody_has_here_is_kept():
+    device = polyad.device("cpu")
+    device.type = "elsewhere"
+    assert repr(loaded(saved([device]))[0]) == "device(type='elsewhere')"
+    with pytest.raises(RuntimeError, match="no installed backend has this name"):
+        polyad.device("elsewhere")

@@ -48,7 +48,7 @@ VALUES = [
     polyad.Size([2, 3]),
     polyad.float16,
     polyad.device("cpu"),
-    polyad.device("somewhere", 3),
+    polyad.device("fpga", 3),
 ]
 
 

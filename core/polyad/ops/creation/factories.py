@@ -607,8 +607,8 @@ def asarray(
         found = shared_with(obj)
     memory = None if found is not None or is_numpy(obj) else buffer_of(obj)
     if memory is not None:
-        if memory.readonly and copy is not False:
-            memory = memoryview(bytearray(memory))
+        if memory.readonly:
+            memory, writable = memoryview(bytearray(memory)), copy is not False
         found = frombuffer(memory, dtype=dtype or get_default_dtype())
     if found is None:
         if copy is False:

@@ -40,3 +40,17 @@ def _check_inner(input: Shape, other: Shape, inner: int, other_inner: int) -> No
             fix=f"make the last dimension of input {other_inner}"
             + (", or transpose one of them" if inner in other[-2:] or other_inner in input[-2:] else ""),
         )
+
+
+CHANNELS_LAST = "the channels seem to come last: "
+
+
+def channels_in_front(shape: Shape, channels: int) -> str:
+    """The advice for an input (N, ..., C) where (N, C, ...) is wanted, with C *channels*; empty if it is none."""
+    return to_front(len(shape), 1) if len(shape) > 2 and shape[-1] == channels != shape[1] else ""
+
+
+def to_front(ndim: int, place: int) -> str:
+    """The advice to bring the last of *ndim* dimensions to *place*."""
+    order = ", ".join(map(str, (*range(place), ndim - 1, *range(place, ndim - 1))))
+    return f"{CHANNELS_LAST}input.permute({order})"

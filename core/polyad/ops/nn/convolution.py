@@ -24,6 +24,7 @@ from ...dtypes import BOOL, bfloat16, float32
 from ...errors import ArgumentTypeError, DTypeError, ShapeError, safe_repr
 from ...layout import Shape
 from ...tensor import Tensor, check_tensor
+from ..declaring.shape_rules import CHANNELS_LAST, channels_in_front, to_front
 from ..declaring.windows import AXES, Sizes, arranged, batched, per_axis, unbatched, window_count
 from ..pointwise.arithmetic import conjugate
 
@@ -51,7 +52,8 @@ def _convolved_shape(
         expected = f"{each} * {groups} groups = {each * groups}" if groups > 1 else f"{each}"
         raise ShapeError(
             f"convolution: input {input} and weight {weight} do not agree: {input[1]} channels != {expected}",
-            fix=f"give input {each * groups} channels"
+            fix=channels_in_front(input, each * groups)
+            or f"give input {each * groups} channels"
             + (f", or weight {input[1] // groups} in its second dimension" if input[1] % groups == 0 else ""),
         )
     _check_bias(weight, bias, out_channels)
@@ -94,7 +96,8 @@ def _transposed_shape(
     if weight[0] != input[1]:
         raise ShapeError(
             f"convolution: input {input} and weight {weight} do not agree: {input[1]} channels != {weight[0]}",
-            fix=f"give input {weight[0]} channels, or weight {input[1]} in its first dimension",
+            fix=channels_in_front(input, weight[0])
+            or f"give input {weight[0]} channels, or weight {input[1]} in its first dimension",
         )
     if weight[0] % groups:
         raise ShapeError(
@@ -250,7 +253,10 @@ def _check_groups(op: str, groups: Any) -> None:
 
 def _renamed(op: str, error: ShapeError, input: Tensor, weight: Tensor, bias: Tensor | None) -> ShapeError:
     message = error.message.replace("convolution:", f"{op}:", 1)
-    return ShapeError(message, operands=_named(input, weight, bias), fix=error.fix)
+    fix = error.fix or ""
+    if fix.startswith(CHANNELS_LAST) and len(input._array.shape) < len(weight._array.shape):  # one without a batch
+        fix = to_front(len(input._array.shape), 0)
+    return ShapeError(message, operands=_named(input, weight, bias), fix=fix)
 
 
 def _padding_of(op: str, padding: Any, input: Tensor, kernel: Shape, stride: Sizes, dilation: Sizes) -> Any:

@@ -22,6 +22,7 @@ from ...dtypes import FLOATING, bfloat16, finfo, float16, float32
 from ...errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError, UnsupportedDType, safe_repr
 from ...layout import Shape, normalize_dims, normalize_shape
 from ...tensor import Tensor, check_tensor
+from ..declaring.shape_rules import channels_in_front
 from ..linalg.norms import _order, norm_over
 from ..pointwise.arithmetic import _div
 from ..pointwise.clamp import _clamp
@@ -227,7 +228,8 @@ def _check_channels(op: str, input: Tensor, **others: Tensor | None) -> None:
             raise ShapeError(
                 f"{op}: {name} {tuple(other.shape)} does not fit the {shape[1]} channels of input {tuple(shape)}",
                 operands={"input": input, name: other},
-                fix=f"make it ({shape[1]},), or give input {other.numel()} channels",
+                fix=channels_in_front(shape, other.numel())
+                or f"make it ({shape[1]},), or give input {other.numel()} channels",
             )
 
 

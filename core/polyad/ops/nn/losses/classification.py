@@ -13,7 +13,7 @@ from ....dispatch.forward import by_body, linear_in
 from ....dispatch.op import composite, function, gradient
 from ....dispatch.promotion import first
 from ....dispatch.structure import opaque
-from ....dtypes import BOOL, FLOATING, int64
+from ....dtypes import BOOL, FLOATING, INTEGER, int64
 from ....errors import ArgumentError, DTypeError, ShapeError
 from ....layout import Shape
 from ....tensor import Tensor, check_tensor
@@ -156,6 +156,12 @@ def _of_classes(
     _check_weight(op, input, weight, shape[1] if len(shape) > 1 else shape[0])
     check_same_dtype(op, input, weight=weight)
     if target._type.dtype.category >= FLOATING or target._type.dtype.category == BOOL:
+        if input._type.dtype.category == INTEGER and places[:1] + places[2:] == shape:
+            raise DTypeError(
+                f"{op}: input looks like class numbers and target like scores: they are swapped",
+                operands={"input": input, "target": target},
+                fix=f"exchange them: {op}(scores, classes)",
+            )
         raise DTypeError(
             f"{op}: target is {target._type.dtype.name}; class numbers are integers",
             operands={"input": input, "target": target},
