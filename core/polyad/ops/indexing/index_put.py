@@ -23,7 +23,7 @@ from ...layout import Shape, broadcast_shapes
 from ...state import warn_user
 from ...tensor import Tensor, check_tensor, has_data
 from ..creation.factories import _full
-from ..memory.copying import _copy, check_fits
+from ..memory.copying import _copy, element
 from ..reductions.any_all import anywhere
 from ..shaping.reshape import _expand, _permute, _reshape
 from .gather_scatter import _scatter
@@ -306,7 +306,7 @@ def _fitting(name: str, target: Tensor, indices: list[Tensor | None], values: An
     from ...dispatch.overlap import share
 
     if not isinstance(values, Tensor):
-        check_fits(name, values, target._type.dtype)
+        values = element(name, values, target._type.dtype)
     elif values._type.dtype.category <= target._type.dtype.category:
         if target._storage is not None and share(target._storage, (values,)) and _fills_a_mask(indices, values):
             values = values.clone()  # it is read before anything is written

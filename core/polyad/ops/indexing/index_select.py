@@ -15,7 +15,7 @@ from ...dtypes import INTEGER, int64
 from ...errors import DTypeError, IndexOutOfRange, ShapeError
 from ...layout import Shape
 from ...tensor import Tensor, check_tensor
-from ..memory.copying import check_element_fits, check_fits, wrapped_factor
+from ..memory.copying import check_element_fits, element
 from ..shaping.reshape import _expand, _reshape
 from .gather_scatter import _scatter
 from .operands import _check_vector, _zeros_like, check_index, typed_like_input
@@ -104,7 +104,7 @@ def index_add(
     _check_source_dtype("index_add", input, source)
     if isinstance(alpha, (float, complex)) and input._type.dtype.category <= INTEGER:
         raise DTypeError(f"index_add: alpha is {alpha}, input {input.dtype.name}", fix="give an int, or convert input")
-    alpha = wrapped_factor("index_add", "alpha", alpha, input._type.dtype)
+    alpha = element("index_add", alpha, input._type.dtype)
     if not input.ndim:
         return _index_add(input.reshape(1), index, (source * alpha).reshape(1), 0).reshape(())
     check_source("index_add", input, index, source, at)
@@ -187,7 +187,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Number | Tensor) -
             f"index_fill: index has {index.ndim} dimensions, not one", operands={"index": index}, fix="flatten it"
         )
     if not isinstance(value, Tensor):
-        check_fits("index_fill", value, input._type.dtype)
+        value = element("index_fill", value, input._type.dtype)
     elif value.ndim:
         raise ShapeError(
             f"index_fill: value has {value.ndim} dimensions", operands={"value": value}, fix="give a number"
