@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ...dispatch.forward import linear_in
 from ...dispatch.op import composite, function, gradient, primitive
 from ...dispatch.structure import Indexing, indexing
-from ...dtypes import INTEGER, int64
+from ...dtypes import INTEGER, bool_, int64
 from ...errors import DTypeError, IndexOutOfRange, ShapeError
 from ...layout import Shape
 from ...tensor import Tensor, check_tensor
@@ -179,7 +179,9 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Number | Tensor) -
     >>> polyad.index_fill(polyad.zeros(3), 0, polyad.tensor([2]), 5)
     tensor([0., 0., 5.])
     """
+    from ..creation.factories import zeros
     from .index_put import _index_put
+    from .masking import _masked_fill
 
     at = check_index("index_fill", input, dim, index)
     if index.ndim > 1:
@@ -194,10 +196,12 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Number | Tensor) -
         )
     else:
         check_element_fits("index_fill", value, input._type.dtype)
-    target = input if input.ndim else input.reshape(1)
-    return _index_put(target, [*[None] * at, _check_vector("index_fill", index).to(int64)], value, False).reshape(
-        input.shape
-    )
+    target, positions = input if input.ndim else input.reshape(1), _check_vector("index_fill", index).to(int64)
+    if isinstance(value, Tensor):  # by a mask, that a position named twice counts once in the value's gradient
+        size, after = target._array.shape[at], (1,) * (target.ndim - at - 1)
+        mask = _index_put(zeros(size, dtype=bool_, device=input._type.device), [positions], True, False)
+        return _masked_fill(target, mask.reshape((size, *after)), value).reshape(input.shape)
+    return _index_put(target, [*[None] * at, positions], value, False).reshape(input.shape)
 
 
 @function(inplace=True)

@@ -398,7 +398,7 @@ def sgn(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     from .where import _where
 
     magnitude = abs(input)
-    return _where(magnitude == 0, input, _div(input, magnitude))
+    return _where(magnitude == 0, 0, _div(input, magnitude))
 
 
 def _sgn_grad(g: Tensor, input: Tensor, out: Tensor) -> Tensor:
