@@ -368,3 +368,18 @@ def test_a_row_that_is_put_back_is_written_as_any_other() -> None:
     held[0] = held[0]
     with pytest.raises(RuntimeError, match="in place"):
         product.backward()
+
+
+@pytest.mark.parametrize("value", [7, polyad.tensor(7.0), polyad.tensor([7.0])])
+def test_one_value_goes_to_all_places_of_an_expanded_tensor_that_are_named(value):
+    x = polyad.arange(3.0).reshape(3, 1).expand(3, 4)
+    x[polyad.tensor([2, 0]), polyad.tensor([1, 3])] = value
+    assert x.tolist() == [[7.0] * 4, [1.0] * 4, [7.0] * 4]
+    row = polyad.arange(3.0).expand(2, 3)
+    row[row == 1] = value
+    assert row.tolist() == [[0.0, 7.0, 2.0]] * 2
+    leaf = polyad.zeros(3, requires_grad=True)
+    y = (leaf * 1).unsqueeze(1).expand(3, 2)
+    y[polyad.tensor([1])] = value
+    y.sum().backward()
+    assert leaf.grad.tolist() == [2.0, 0.0, 2.0]
