@@ -22,6 +22,7 @@ def _every(*draws: Draw, dtypes: Any = EVERYTHING) -> list[tuple[Draw, Any]]:
 MORE: dict[str, list[tuple[Draw, Any]]] = {
     "Tensor.new_full": _every(
         lambda make: (make((2, 3)), (2, 2), 1),
+        lambda make: (make((2, 3)), (2, 2), -1),
         lambda make: (make((2,)), [3], 1.0, {"dtype": polyad.float64}),
         lambda make: (make(()), (), True),
     ),
@@ -39,6 +40,7 @@ MORE: dict[str, list[tuple[Draw, Any]]] = {
     "Tensor.fill_": _every(
         lambda make: (make((2, 3)), 1),
         lambda make: (make((2, 3)), True),
+        lambda make: (make((2, 3)), -1),
         lambda make: (make((2, 3)), make(())),
         lambda make: (make(()), 0),
     ),
@@ -161,6 +163,9 @@ MORE: dict[str, list[tuple[Draw, Any]]] = {
     ),
     "Tensor.__setitem__": _every(
         lambda make: (make((4, 3, 2)), 1, 1),
+        lambda make: (make((4, 3)), -1, -1),
+        lambda make: (make((4, 3)), make.mask((4, 3)), -1),
+        lambda make: (make((4, 3)), make.index((2,), 2), -1),
         lambda make: (make((4, 3, 2)), (slice(None), 1), make((2,))),
         lambda make: (make((4, 3)), make.mask((4, 3)), 0),
         lambda make: (make((4, 3)), (make.index((2,), 2), slice(None)), make((3,))),

@@ -179,7 +179,7 @@ def run(
             count = node.count
             if count is not None:
                 gradient = [gradient.get(number) for number in range(count)]
-            if hooks is not None and hooks.before:
+            if hooks is not None and hooks.before and (accumulate or node_class is not Leaf):  # whose work is to add
                 several = run_before(node, _seen_by_hooks(node, gradient))
                 shared.update(map(id, several))
                 if all(arriving is None for arriving in several):

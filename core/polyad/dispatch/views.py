@@ -70,7 +70,8 @@ def apply_view(op: Op, input: Tensor, params: tuple[Any, ...], make: Callable[..
         if not op.formulas:
             return out
     node = input._node
-    if node is not None and state.grad_enabled:
+    # A view of what was made in inference_mode is an inference tensor too, and records nothing.
+    if node is not None and state.grad_enabled and place.__class__ is not InferenceView:
         if op.formulas:
             record(op, (input, *params), out)
         else:
@@ -119,7 +120,7 @@ def apply_views(
     """
     outs = tuple([alias(input, *layout) for layout in layouts])
     node = input._node
-    if node is not None and state.grad_enabled and outs:
+    if node is not None and state.grad_enabled and outs and input._view.__class__ is not InferenceView:
         parent = make_node(name, [(node, formula, saved)], (), outs[0]._type, len(outs))
         for number, out in enumerate(outs):
             out._node = Output(parent, number, out._array.shape, out._type)

@@ -261,3 +261,12 @@ def test_a_write_in_inference_mode_is_noticed_by_backward() -> None:
         y.add_(1)
     with pytest.raises(RuntimeError, match="changed in place"):
         y.sum().backward()
+
+
+def test_views_of_what_inference_mode_made_require_no_gradient() -> None:
+    with polyad.inference_mode():
+        x = polyad.ones(2, 2, requires_grad=True)
+    for view in (x[:1], x.t(), x.unbind()[0], x.view(4), x.split(1)[0]):
+        assert view.is_inference()
+        assert not view.requires_grad
+        assert view.is_leaf

@@ -378,3 +378,14 @@ def test_a_write_that_polyad_cannot_see() -> None:
     graph.increment_version(y)
     with pytest.raises(RuntimeError, match="changed   by increment_version"):
         z.sum().backward()
+
+
+def test_hooks_before_a_leaf_wait_for_what_adds_to_its_gradient():
+    x, seen = polyad.ones(3, requires_grad=True), []
+    y = x * 2
+    (accumulate, _), *_ = y.grad_fn.next_functions
+    accumulate.register_prehook(lambda given: seen.append(given[0].tolist()))
+    (gradient,) = polyad.autograd.grad(y.sum(), x)
+    assert (gradient.tolist(), seen) == ([2.0] * 3, [])
+    (x * 2).sum().backward()
+    assert seen == [[2.0] * 3]

@@ -1,6 +1,7 @@
 """Kernels that move elements or go over rows, on sizes that no conformance sample has; and functions of float."""
 
 import math
+import platform
 
 import numpy as np
 import pytest
@@ -203,3 +204,17 @@ def test_float16_is_rounded_to_nearest() -> None:
     x = np.concatenate([x, -x, np.array([65519, 65520, 1e30, math.inf, -math.inf, math.nan], np.float32)])
     with np.errstate(all="ignore"):
         assert np.array_equal(polyad.tensor(x).to(polyad.float16).numpy(), x.astype(np.float16), equal_nan=True)
+
+
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="NumPy's own loops decide for small tensors")
+@pytest.mark.parametrize("dtype", [polyad.float32, polyad.float64, polyad.bfloat16])
+@pytest.mark.parametrize("name", ["maximum", "minimum", "clamp_min", "relu"])
+def test_the_sign_of_a_zero_does_not_depend_on_the_size(name, dtype):
+    function = getattr(polyad, name)
+    for sign in (1.0, -1.0):
+        found = set()
+        for size in (3, 17, 5000):
+            zeros = polyad.full((size,), 0.0, dtype=dtype) * sign
+            result = function(zeros) if name == "relu" else function(zeros, -zeros)
+            found |= set(polyad.signbit(result).tolist())
+        assert len(found) == 1

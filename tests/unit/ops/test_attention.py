@@ -97,3 +97,12 @@ def test_dropout_of_several_heads_only_in_training():
     second, _ = F.multi_head_attention_forward(x, x, x, 4, 2, *rest, training=False)
     drawn, _ = F.multi_head_attention_forward(x, x, x, 4, 2, *rest)
     assert first.tolist() == second.tolist() != drawn.tolist()
+
+
+def test_heads_that_were_transposed_can_be_viewed_as_features_again():
+    heads = polyad.randn(2, 5, 12).view(2, 5, 3, 4).transpose(1, 2)
+    out = F.scaled_dot_product_attention(heads, heads, heads)
+    assert out.stride() == heads.stride()
+    assert out.transpose(1, 2).view(2, 5, 12).tolist() == out.transpose(1, 2).reshape(2, 5, 12).tolist()
+    dense = heads.contiguous()
+    assert F.scaled_dot_product_attention(dense, dense, dense).tolist() == out.tolist()

@@ -206,7 +206,8 @@ def test_numbers_that_the_dtype_cannot_hold(index):
     x = polyad.zeros(3, dtype=polyad.uint8)
     for value, message in (
         (300, r"300 is not in \[0, 255\]"),
-        (-1, "-1 is not in"),
+        (-256, "-256 is not in"),
+        (-1.0, "-1.0 is not in"),
         (float("nan"), "nan is not in"),
         (1j, "complex number"),
     ):
@@ -215,6 +216,8 @@ def test_numbers_that_the_dtype_cannot_hold(index):
     assert x.tolist() == [0, 0, 0]
     x[index] = 254.9
     assert x.max().item() == 254
+    x[index] = -1  # PyTorch lets negative integers wrap in an unsigned dtype
+    assert x.max().item() == 255
 
 
 def test_index_add_of_bools_is_their_disjunction():
@@ -365,3 +368,18 @@ def test_a_row_that_is_put_back_is_written_as_any_other() -> None:
     held[0] = held[0]
     with pytest.raises(RuntimeError, match="in place"):
         product.backward()
+
+
+@pytest.mark.parametrize("value", [7, polyad.tensor(7.0), polyad.tensor([7.0])])
+def test_one_value_goes_to_all_places_of_an_expanded_tensor_that_are_named(value):
+    x = polyad.arange(3.0).reshape(3, 1).expand(3, 4)
+    x[polyad.tensor([2, 0]), polyad.tensor([1, 3])] = value
+    assert x.tolist() == [[7.0] * 4, [1.0] * 4, [7.0] * 4]
+    row = polyad.arange(3.0).expand(2, 3)
+    row[row == 1] = value
+    assert row.tolist() == [[0.0, 7.0, 2.0]] * 2
+    leaf = polyad.zeros(3, requires_grad=True)
+    y = (leaf * 1).unsqueeze(1).expand(3, 2)
+    y[polyad.tensor([1])] = value
+    y.sum().backward()
+    assert leaf.grad.tolist() == [2.0, 0.0, 2.0]

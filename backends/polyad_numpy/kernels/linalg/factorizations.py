@@ -188,10 +188,11 @@ def householder_product(a: Any, tau: Any) -> Any:
 def qr(a: Any, mode: str) -> Any:
     rows, columns = a.shape[-2:]
     count = min(rows, columns)
-    if not a.size and (mode != "complete" or not rows):  # NumPy goes over the batch, with nothing to do in it
-        q = np.empty((*a.shape[:-1], 0) if mode != "r" else 0, a.dtype)
-        return q, np.empty((*a.shape[:-2], count, columns), a.dtype)
-    if a.ndim > 2 or not a.size:
+    if not a.size:  # NumPy goes over the batch, with nothing to do in it
+        inner = rows if mode == "complete" else count
+        unit = np.broadcast_to(np.eye(rows, inner, dtype=a.dtype), (*a.shape[:-2], rows, inner))
+        return np.empty(0, a.dtype) if mode == "r" else unit.copy(), np.empty((*a.shape[:-2], inner, columns), a.dtype)
+    if a.ndim > 2:
         result = np.linalg.qr(a, mode)
         return (np.empty(0, a.dtype), result) if mode == "r" else (result.Q, result.R)
     factors, tau, _, _ = routine("geqrf", a.dtype)(a, lwork=BLOCK * columns)

@@ -276,9 +276,9 @@ def full_like(
     if strides == contiguous_strides(shape):
         return _wrapped_like(input, _full(shape, fill_value, dtype, where), requires_grad, pin_memory)
     if fill_value:
-        from ..memory.copying import check_fits
+        from ..memory.copying import element
 
-        check_fits("full_like", fill_value, dtype)
+        fill_value = element("full_like", fill_value, dtype)
     return _wrapped_like(input, _full_strided(shape, strides, fill_value, dtype, where), requires_grad, pin_memory)
 
 

@@ -15,7 +15,7 @@ from ...errors import ArgumentTypeError, DTypeError, OptionError, ShapeError, sa
 from ...layout import Shape, contiguous_strides
 from ...tensor import Tensor, check_tensor
 from ..creation.factories import _full
-from ..memory.copying import check_fits
+from ..memory.copying import element
 from ..shaping.reshape import _expand
 from .operands import _zeros_like, check_index, typed_like_input
 
@@ -169,7 +169,7 @@ def scatter(
             "scatter: src must have input's dtype", operands={"input": input, "src": given}, fix="convert src first"
         )
     if not isinstance(given, Tensor):
-        check_fits("scatter", given, input._type.dtype)
+        given = element("scatter", given, input._type.dtype)
     if reduce is None:
         return _spread("scatter", _scatter, input, at, index, given)
     if reduce not in ("add", "multiply"):

@@ -23,7 +23,7 @@ from ...layout import Shape, broadcast_shapes
 from ...state import warn_user
 from ...tensor import Tensor, check_tensor, has_data
 from ..creation.factories import _full
-from ..memory.copying import _copy, check_fits
+from ..memory.copying import _copy, element
 from ..reductions.any_all import anywhere
 from ..shaping.reshape import _expand, _permute, _reshape
 from .gather_scatter import _scatter
@@ -298,7 +298,22 @@ def write_at(name: str, target: Tensor, indices: list[Tensor | None], values: An
     from ...dispatch.op import op_of
 
     values = _fitting(name, target, indices, values, accumulate)
+    shape, strides = target._array.shape, target._array.strides
+    if 0 in strides and not accumulate and (not isinstance(values, Tensor) or values.numel() == 1):
+        repeated = [dim for dim, stride in enumerate(strides) if not stride and shape[dim] > 1]
+        if repeated:
+            return _write_once(target, indices, values, repeated)
     return inplace(name, _index_put, op_of(_index_put), target, indices, values, accumulate)
+
+
+def _write_once(target: Tensor, indices: list[Tensor | None], value: Any, repeated: list[int]) -> Tensor:
+    """Write one *value* to each place of an expanded *target* of which one of its elements is named."""
+    named = _index_put(_full(tuple(target.shape), False, bool_, target._type.device), indices, True, False)
+    once = target
+    for dim in repeated:
+        named, once = named.any(dim, keepdim=True), once.narrow(dim, 0, 1)
+    once.masked_fill_(named, value.reshape(()) if isinstance(value, Tensor) else value)
+    return target
 
 
 def _fitting(name: str, target: Tensor, indices: list[Tensor | None], values: Any, accumulate: bool) -> Any:
@@ -306,7 +321,7 @@ def _fitting(name: str, target: Tensor, indices: list[Tensor | None], values: An
     from ...dispatch.overlap import share
 
     if not isinstance(values, Tensor):
-        check_fits(name, values, target._type.dtype)
+        values = element(name, values, target._type.dtype)
     elif values._type.dtype.category <= target._type.dtype.category:
         if target._storage is not None and share(target._storage, (values,)) and _fills_a_mask(indices, values):
             values = values.clone()  # it is read before anything is written

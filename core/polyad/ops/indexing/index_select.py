@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 from ...dispatch.forward import linear_in
 from ...dispatch.op import composite, function, gradient, primitive
 from ...dispatch.structure import Indexing, indexing
-from ...dtypes import INTEGER, int64
+from ...dtypes import INTEGER, bool_, int64
 from ...errors import DTypeError, IndexOutOfRange, ShapeError
 from ...layout import Shape
 from ...tensor import Tensor, check_tensor
-from ..memory.copying import check_element_fits, check_fits, wrapped_factor
+from ..memory.copying import check_element_fits, element
 from ..shaping.reshape import _expand, _reshape
 from .gather_scatter import _scatter
 from .operands import _check_vector, _zeros_like, check_index, typed_like_input
@@ -104,7 +104,7 @@ def index_add(
     _check_source_dtype("index_add", input, source)
     if isinstance(alpha, (float, complex)) and input._type.dtype.category <= INTEGER:
         raise DTypeError(f"index_add: alpha is {alpha}, input {input.dtype.name}", fix="give an int, or convert input")
-    alpha = wrapped_factor("index_add", "alpha", alpha, input._type.dtype)
+    alpha = element("index_add", alpha, input._type.dtype)
     if not input.ndim:
         return _index_add(input.reshape(1), index, (source * alpha).reshape(1), 0).reshape(())
     check_source("index_add", input, index, source, at)
@@ -179,7 +179,9 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Number | Tensor) -
     >>> polyad.index_fill(polyad.zeros(3), 0, polyad.tensor([2]), 5)
     tensor([0., 0., 5.])
     """
+    from ..creation.factories import zeros
     from .index_put import _index_put
+    from .masking import _masked_fill
 
     at = check_index("index_fill", input, dim, index)
     if index.ndim > 1:
@@ -187,17 +189,19 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Number | Tensor) -
             f"index_fill: index has {index.ndim} dimensions, not one", operands={"index": index}, fix="flatten it"
         )
     if not isinstance(value, Tensor):
-        check_fits("index_fill", value, input._type.dtype)
+        value = element("index_fill", value, input._type.dtype)
     elif value.ndim:
         raise ShapeError(
             f"index_fill: value has {value.ndim} dimensions", operands={"value": value}, fix="give a number"
         )
     else:
         check_element_fits("index_fill", value, input._type.dtype)
-    target = input if input.ndim else input.reshape(1)
-    return _index_put(target, [*[None] * at, _check_vector("index_fill", index).to(int64)], value, False).reshape(
-        input.shape
-    )
+    target, positions = input if input.ndim else input.reshape(1), _check_vector("index_fill", index).to(int64)
+    if isinstance(value, Tensor):  # by a mask, that a position named twice counts once in the value's gradient
+        size, after = target._array.shape[at], (1,) * (target.ndim - at - 1)
+        mask = _index_put(zeros(size, dtype=bool_, device=input._type.device), [positions], True, False)
+        return _masked_fill(target, mask.reshape((size, *after)), value).reshape(input.shape)
+    return _index_put(target, [*[None] * at, positions], value, False).reshape(input.shape)
 
 
 @function(inplace=True)

@@ -15,7 +15,7 @@ from ...dtypes import INTEGER, bool_, int64
 from ...errors import DTypeError, ShapeError
 from ...layout import Shape, broadcast_shapes
 from ...tensor import Tensor, check_tensor
-from ..memory.copying import _copy, check_element_fits, check_fits
+from ..memory.copying import _copy, check_element_fits, element
 from ..pointwise.where import _where
 from ..reductions.any_all import _count_nonzero, check_all
 from ..reductions.cumulative import _cumsum
@@ -82,7 +82,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number) -> Tensor:
     if isinstance(value, Tensor):
         check_element_fits("masked_fill", value, dtype)
     else:
-        check_fits("masked_fill", value, dtype)
+        value = element("masked_fill", value, dtype)
         if isinstance(value, float) and dtype.category == INTEGER:
             value = int(value)
     return _masked_fill(input, mask, value)

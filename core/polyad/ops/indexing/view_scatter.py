@@ -134,6 +134,12 @@ def as_strided_scatter(
     check_tensor(src, "as_strided_scatter", "src")
     shape, strides = normalize_shape((size,), "as_strided_scatter"), normalize_shape((stride,), "as_strided_scatter")
     seen = input.detach().as_strided(shape, strides, storage_offset)
+    if has_internal_overlap(shape, strides):
+        raise ShapeError(
+            f"as_strided_scatter: in a layout of size {shape} and stride {strides} several elements are one place",
+            operands={"input": input, "src": src},
+            fix="give a layout in which each element of src has a place of its own",
+        )
     window = Layout(shape, strides, seen.storage_offset() - source.offset)
     return _write("as_strided_scatter", input, src, source.strides, window)
 

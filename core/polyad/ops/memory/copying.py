@@ -215,7 +215,12 @@ def _fill(self: Tensor, value: Any) -> Tensor:
 
 
 def element(op: str, value: Any, dtype: DType) -> Any:
-    """The number *value* as backends write it to an array of *dtype*; raises what `check_fits` does."""
+    """The number *value* as backends write it to an array of *dtype*; raises what `check_fits` does.
+
+    A negative int wraps in an unsigned dtype, as PyTorch's does: -1 is the number of all ones.
+    """
+    if dtype is dtypes.uint8 and value.__class__ is int and -256 < value < 0:
+        return value + 256
     check_fits(op, value, dtype)
     return float(value) if value.__class__ is int and value.bit_length() > 63 else value
 
@@ -255,17 +260,7 @@ def check_element_fits(op: str, value: Tensor, dtype: DType) -> None:
     """As `check_fits`, for the only element of a tensor; it is read only if its dtype holds what *dtype* does not."""
     of = value._type.dtype
     if of is not dtype and of.category >= dtype.category == dtypes.INTEGER:
-        check_fits(op, value.item(), dtype)
-
-
-def wrapped_factor(op: str, name: str, value: Any, dtype: DType) -> Any:
-    """The number *value*, a factor such as ``alpha``, as a number of *dtype*: negative factors of unsigned integers
-    wrap, so that adding -1 times a tensor subtracts it. Raises DTypeError as `check_fits`.
-    """
-    if dtype is dtypes.uint8 and -256 < value < 0:
-        return value + 256
-    check_fits(op, value, dtype)
-    return value
+        element(op, value.item(), dtype)
 
 
 @method()

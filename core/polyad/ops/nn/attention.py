@@ -14,12 +14,15 @@ from ...dispatch.forward import by_body
 from ...dispatch.op import composite, function, joint_gradient
 from ...dispatch.promotion import Typing
 from ...dispatch.structure import opaque
+from ...dispatch.views import layout_of
 from ...dtypes import BOOL, FLOATING, bfloat16, bool_, float16, float32
 from ...errors import DTypeError, IndexOutOfRange, ShapeError, UnsupportedDType, safe_repr
-from ...layout import Shape, broadcast_shapes
+from ...layout import Shape, broadcast_shapes, contiguous_strides
+from ...memory_formats import dense_strides_like
 from ...state import warn_user
 from ...tensor import Tensor, check_tensor
 from ..creation.factories import ones, zeros
+from ..memory.copying import _copy_strided
 from ..pointwise.where import _where
 from ..products.matmul import matmul
 from ..shaping.joining import cat
@@ -218,7 +221,7 @@ def scaled_dot_product_attention(
             f"{op}: dropout_p {safe_repr(dropout_p)} is not in [0, 1]", operands=operands, fix="0 turns it off"
         )
     grouped = enable_gqa and not query._array.shape[-3:-2] == key._array.shape[-3:-2] == value._array.shape[-3:-2]
-    heads = query._array.shape[-3:-1]
+    given, heads = query, query._array.shape[-3:-1]
     batches = max(query.ndim, key.ndim, value.ndim) - 3
     if grouped:
         query, key, value, attn_mask = _in_groups(op, query, key, value, attn_mask, is_causal, operands)
@@ -239,7 +242,20 @@ def scaled_dot_product_attention(
     else:
         result = _attention(query, key, value, attn_mask, bool(is_causal), factor)[0]
     found = result._array.shape
-    return _reshape(result, (*found[:batches], *heads, found[-1])) if grouped else result
+    if grouped:
+        result = _reshape(result, (*found[:batches], *heads, found[-1]))
+    return result if dropout_p else _ordered_as(given, result)
+
+
+def _ordered_as(query: Tensor, result: Tensor) -> Tensor:
+    """The result of images of heads in the order in memory of *query*: heads that were split off the features and
+    transposed can be put together again by ``result.transpose(1, 2).view(...)``.
+    """
+    shape, strides = layout_of(query)[:2]
+    if len(shape) != 4 or result._array.shape != shape or strides[-1] != 1 or strides == contiguous_strides(shape):
+        return result
+    ordered = dense_strides_like(shape, strides)
+    return result if ordered == contiguous_strides(shape) else _copy_strided(result, ordered)
 
 
 def _check_mask(op: str, query: Tensor, key: Tensor, mask: Tensor, operands: dict[str, Any]) -> None:

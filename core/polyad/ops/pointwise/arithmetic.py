@@ -35,7 +35,7 @@ from ...tensor import Tensor, check_tensor
 from ..creation.factories import zeros_like
 from ..declaring.half_types import in_float32
 from ..declaring.whole_numbers import whole
-from ..memory.copying import wrapped_factor
+from ..memory.copying import element
 
 if TYPE_CHECKING:
     Number = bool | int | float | complex
@@ -122,7 +122,7 @@ def _scaled(op: str, input: Tensor | Number, other: Tensor | Number, alpha: Numb
     if dtype.category == BOOL:
         alpha = bool(alpha)
     elif dtype.category == INTEGER:
-        alpha = wrapped_factor(op, "alpha", alpha, dtype)
+        alpha = element(op, alpha, dtype)
     if isinstance(other, Tensor):
         return _mul(other.to(dtype), alpha)
     return bool(other * alpha) if dtype.category == BOOL else other * alpha
@@ -398,7 +398,7 @@ def sgn(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     from .where import _where
 
     magnitude = abs(input)
-    return _where(magnitude == 0, input, _div(input, magnitude))
+    return _where(magnitude == 0, 0, _div(input, magnitude))
 
 
 def _sgn_grad(g: Tensor, input: Tensor, out: Tensor) -> Tensor:
@@ -532,7 +532,7 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 
     _check_factor("addcmul", value, max(types))
     if max(types) == INTEGER:
         dtype = common_dtype((input._type, tensor1._type, tensor2._type))
-        value = wrapped_factor("addcmul", "value", value, dtype)
+        value = element("addcmul", value, dtype)
     return _addcmul(input, tensor1, tensor2, value)
 
 

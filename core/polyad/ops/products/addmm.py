@@ -18,7 +18,7 @@ from ...layout import Shape, broadcast_shapes
 from ...tensor import Tensor, check_tensor
 from ..creation.factories import _full
 from ..declaring.whole_numbers import whole
-from ..memory.copying import wrapped_factor
+from ..memory.copying import element
 from ..pointwise.arithmetic import _add, _mul, conjugate
 from ..shaping.reshape import _permute, _reshape, _unsqueeze
 from .matmul import _gemm
@@ -169,7 +169,7 @@ def _factor(op: str, name: str, value: Any, dtype: DType, *, exact: bool = False
             )
         value = whole(op, name, value)
     if dtype.category == INTEGER:
-        value = wrapped_factor(op, name, value, dtype)
+        value = element(op, value, dtype)
     return value  # type: ignore[no-any-return]
 
 

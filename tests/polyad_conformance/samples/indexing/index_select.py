@@ -107,6 +107,16 @@ SAMPLES = [
         length=3,
     ),
     Sample(
+        op="index_fill",
+        name="value in a tensor, at a position named twice",
+        inputs=lambda make: (make((3, 4)), 1, np.array([2, 0, 2]), make(())),
+        reference=lambda x, dim, index, value: index_copy(x, dim, index, np.full((3, 3), value, x.dtype)),
+        dtypes=NUMBERS,
+        gradient=True,
+        length=8,
+        expand=False,
+    ),
+    Sample(
         op="index_copy",
         inputs=lambda make: (make((4, 3)), 0, permuted(make, 2, 4), make((2, 3))),
         reference=index_copy,

@@ -119,6 +119,13 @@ ERRORS = [
     ),
     ErrorCase(
         op="as_strided_scatter",
+        name="several elements at one place",
+        call=lambda op, tensor: op(tensor(3, 4), tensor(2, 3), (2, 3), (0, 1)),
+        raises=RuntimeError,
+        match=r"as_strided_scatter: in a layout of size \(2, 3\) and stride \(0, 1\) .*\n.*input",
+    ),
+    ErrorCase(
+        op="as_strided_scatter",
         name="outside of the storage",
         call=lambda op, tensor: op(tensor(3), tensor(4), (4,), (1,)),
         raises=RuntimeError,

@@ -329,6 +329,21 @@ SAMPLES = [
     qr("matrix", (3, 3), ALL),
     qr("tall batch", (2, 4, 2)),
     qr("wide", (2, 3)),
+    *(
+        Sample(
+            op="linalg.qr",
+            name=f"nothing in {shape}, {mode}",
+            inputs=lambda make, shape=shape: (make(shape),),
+            kwargs={"mode": mode},
+            reference=lambda a, mode: tuple(
+                np.linalg.qr(np.zeros(a.shape[-2:]), mode)[i] * np.ones((*a.shape[:-2], 1, 1)) for i in (0, 1)
+            ),
+            dtypes=(float64,),
+            result=(same, same),
+        )
+        for shape in ((0, 5, 5), (0, 2, 3), (0, 3, 2), (3, 2, 0))
+        for mode in ("reduced", "complete")
+    ),
     qr("wide, complete", (2, 3), mode="complete"),
     Sample(
         op="linalg.qr",

@@ -58,7 +58,12 @@ SAMPLES = [
             dtypes=EVERYTHING,
             gradient=(1,) if value is None else (),
         )
-        for name, shape, value in (("number", (2, 3), 1), ("tensor", (37,), None), ("no elements", (0, 3), None))
+        for name, shape, value in (
+            ("number", (2, 3), 1),
+            ("below zero", (2, 3), -1),
+            ("tensor", (37,), None),
+            ("no elements", (0, 3), None),
+        )
     ],
 ]
 

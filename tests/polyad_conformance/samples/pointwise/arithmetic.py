@@ -76,6 +76,11 @@ def sgn(x):
     return np.where(size == 0, 0, x / np.where(size == 0, 1, size))
 
 
+def positive_zeros(result, x):
+    assert not np.signbit(result.real).any(), result
+    assert not np.signbit(result.imag).any(), result
+
+
 def sizes(a, b, *rest, alpha=1):
     """What the error of a sum is relative to: the sum without cancellation."""
     return np.abs(a) + np.abs(alpha) * np.abs(b)
@@ -261,7 +266,14 @@ SAMPLES = [
         gradient=True,
         steps=6,
     ),
-    Sample(op="sgn", name="complex zeros", inputs=lambda make: (make((3,)) * 0,), reference=sgn, dtypes=COMPLEX),
+    Sample(
+        op="sgn",
+        name="complex zeros",
+        inputs=lambda make: (make((3,)) * 0,),
+        reference=sgn,
+        dtypes=COMPLEX,
+        holds=positive_zeros,
+    ),
     *unary("conj", np.conjugate, dtypes=NUMBERS, gradient=True, aliasing="maybe"),
     *[
         Sample(

@@ -84,7 +84,8 @@ def broadcast_pair(op: str, input: Any, target: Any) -> tuple[Tensor, Tensor]:
 
 def check_broadcast(op: str, input: Any, target: Any) -> Shape:
     """The shape to which *input* and *target* broadcast; warns if they differ, since that is seldom meant."""
-    shape, other = check_tensor(input, op, "input")._array.shape, check_tensor(target, op, "target")._array.shape
+    shape: Shape = check_tensor(input, op, "input")._array.shape
+    other: Shape = check_tensor(target, op, "target")._array.shape
     if shape == other:
         return shape
     try:
