@@ -46,7 +46,7 @@ from .checkpoints import CheckpointManager
 from .classes import FileClasses, add_safe_globals, clear_safe_globals, get_safe_globals, safe_globals
 from .container import Blob, contents_of, read_container, write_container
 from .gguf import read_gguf
-from .pytorch import MAGIC, read_legacy, read_zip
+from .pytorch import MAGIC, read_legacy, read_zip, unsafe_names
 from .pytorch_writer import members_of
 from .shards import INDEX, checked_limit, read_index, write_shards
 from .source import Source
@@ -58,6 +58,7 @@ __all__ = [
     "add_safe_globals",
     "clear_safe_globals",
     "get_safe_globals",
+    "get_unsafe_globals_in_checkpoint",
     "load",
     "register_dataclass",
     "safe_globals",
@@ -311,3 +312,26 @@ def _not_a_file(op: str, f: Any, method: str) -> ArgumentTypeError:
         f"{op}: f is {type(f).__name__}, neither a path nor a file object with {method}()",
         fix="pass a path, or an open binary file",
     )
+
+
+def get_unsafe_globals_in_checkpoint(f: FileLike) -> list[str]:
+    """The classes and functions that a file of PyTorch's format names and that `load` would not allow.
+
+    Those of polyad's own format are none. Nothing is loaded.
+
+    Raises:
+        RuntimeError (SerializationError): a file that is damaged, or no zip archive of PyTorch's.
+
+    >>> import argparse, io, polyad
+    >>> file = io.BytesIO()
+    >>> polyad.save(argparse.Namespace(lr=0.1), file)
+    >>> _ = file.seek(0)
+    >>> polyad.serialization.get_unsafe_globals_in_checkpoint(file)
+    ['argparse.Namespace']
+    """
+    if isinstance(f, str | os.PathLike):
+        with opened(f, "load") as stream:
+            return get_unsafe_globals_in_checkpoint(stream)
+    if not hasattr(f, "read"):
+        raise _not_a_file("get_unsafe_globals_in_checkpoint", f, "read")
+    return unsafe_names(Source.of_memory(str(getattr(f, "name", "the file object")), f.read()))

@@ -30,7 +30,7 @@ from .plain_types import PLAIN_TYPES
 from .source import Source, damaged
 from .zips import Members
 
-__all__ = ["MAGIC", "STORAGES", "check_pickle", "read_legacy", "read_zip"]
+__all__ = ["MAGIC", "STORAGES", "check_pickle", "read_legacy", "read_zip", "unsafe_names"]
 
 MAGIC = 0x1950A86A20F9469CFC6C
 PROTOCOL = 1001
@@ -71,14 +71,8 @@ def read_zip(source: Source, place: LoadDevice, flat: Flat, classes: FileClasses
         SerializationError: whatever is wrong with it.
     """
     members = Members(source)
-    found = [name for name in members.members if name == "data.pkl" or name.endswith("/data.pkl")]
-    if len(found) != 1:
-        raise damaged(
-            source.name,
-            "is a zip archive, but holds neither one data.pkl, as PyTorch's files do, nor NumPy's arrays",
-            fix="name a file that torch.save, numpy.savez or polyad.save wrote",
-        )
-    prefix = found[0].removesuffix("data.pkl")
+    found = _pickle_in(source, members)
+    prefix = found.removesuffix("data.pkl")
     if f"{prefix}byteorder" in members.members and bytes(members.data(f"{prefix}byteorder")) != b"little":
         raise damaged(source.name, "was written on a big-endian machine", fix="save it again on a little-endian one")
     data: dict[str, Any] = {}
@@ -91,7 +85,7 @@ def read_zip(source: Source, place: LoadDevice, flat: Flat, classes: FileClasses
             data[storage.key] = members.data(name)
         return data[storage.key]
 
-    text = memoryview(bytes(members.data(found[0])))
+    text = memoryview(bytes(members.data(found)))
     loading = _Loading(source, place, flat, bytes_of, classes)
     return loading.object(lambda: read_pickle(text, 0, _names(loading), loading.stored, classes)[0])
 
@@ -150,6 +144,30 @@ def read_legacy(source: Source, place: LoadDevice, flat: Flat, classes: FileClas
     except PickleError as error:
         raise _unfit(source, error) from error
     return loading.object(lambda: read_pickle(whole, begin, names, loading.stored, classes)[0])
+
+
+def unsafe_names(source: Source) -> list[str]:
+    """The names of classes and functions in a zip file that are not allowed.
+
+    Raises:
+        SerializationError: whatever else is wrong with it.
+    """
+    members = Members(source)
+    try:
+        return list(check_pickle(memoryview(bytes(members.data(_pickle_in(source, members))))).missing)
+    except PickleError as error:
+        raise _unfit(source, error) from error
+
+
+def _pickle_in(source: Source, members: Members) -> str:
+    found = [name for name in members.members if name == "data.pkl" or name.endswith("/data.pkl")]
+    if len(found) != 1:
+        raise damaged(
+            source.name,
+            "is a zip archive, but holds neither one data.pkl, as PyTorch's files do, nor NumPy's arrays",
+            fix="name a file that torch.save, numpy.savez or polyad.save wrote",
+        )
+    return found[0]
 
 
 def check_pickle(text: memoryview) -> FileClasses:
