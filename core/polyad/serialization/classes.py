@@ -2,7 +2,7 @@
 
     weights_only=True    what `add_safe_globals` listed, and dataclasses that `register_dataclass` was told of
     weights_only=False   in addition, classes of modules that the program has imported, except Python's own; polyad's
-                         functions; and for layers of PyTorch polyad's of the same name
+                         functions; and for layers and functions of PyTorch polyad's of the same name
 
 What is listed may be called, as in PyTorch. Of the others no constructor is called: an object comes from ``__new__``
 and takes its state by its class's ``__setstate__``, or into its attributes. Members of an Enum are looked up by value.
@@ -28,7 +28,7 @@ from typing import Any
 
 from ..errors import ArgumentTypeError, safe_repr
 from ..interop.pickled_arrays import fill, is_unfilled
-from ..nn import modules
+from ..nn import functional, modules
 from ..tensor import Tensor
 from .pickles import Pending, PickleError
 from .structure import registered
@@ -225,11 +225,22 @@ def _is_value(one: Any, arguments: tuple[Any, ...]) -> bool:
     )
 
 
+def _twin(module: str, name: str) -> Any:
+    """polyad's layer or function for PyTorch's; None if it has none."""
+    if module in ("torch.nn.functional", "torch._C._nn"):
+        function = vars(functional).get(name)
+        return function if isinstance(function, types.FunctionType) else None
+    if not module.startswith("torch.nn.modules."):
+        return None
+    home = sys.modules.get(f"polyad{module.removeprefix('torch')}")
+    layer = vars(modules).get(name) or (None if home is None else vars(home).get(name))
+    return layer if isinstance(layer, type) and issubclass(layer, modules.Module) else None
+
+
 def _imported(module: str, name: str) -> Any:
     """A class of a module that is imported, or a function of polyad's; None for anything else."""
-    if module.startswith("torch.nn."):
-        layer = vars(modules).get(name)
-        return layer if isinstance(layer, type) and issubclass(layer, modules.Module) else None
+    if module.startswith("torch."):
+        return _twin(module, name)
     holder: Any = sys.modules.get(module)
     for part in name.split("."):
         if not isinstance(holder, type | types.ModuleType):
