@@ -162,7 +162,10 @@ class FileClasses:
             return Pending()
         if not self.is_checked:
             return Pending(kind=one if is_class else None)
-        made = one.__new__(one, *arguments) if news else one(*arguments)
+        try:
+            made = one.__new__(one, *arguments) if news else one(*arguments)
+        except Exception as error:
+            raise PickleError(f"{one.__qualname__} cannot be made of what it says: {error}") from error
         if not isinstance(made, type):
             self._made[id(made)] = made
         return made
@@ -178,7 +181,12 @@ class FileClasses:
             return
         setter = getattr(type(target), "__setstate__", None)
         if setter is not None:
-            setter(target, state)
+            try:
+                setter(target, state)
+            except Exception as error:
+                raise PickleError(
+                    f"{type(target).__qualname__} does not take the state that it has: {error}"
+                ) from error
             return
         slots = None
         if type(state) is tuple and len(state) == 2:
