@@ -16,6 +16,7 @@ pickles.py     pickles read as data,
 plain_types.py types of Python and NumPy whose objects are data,
 classes.py     classes that the program allows files to name, and
 zips.py        archives whose members are not packed
+options.py     what PyTorch's serialization can be told
 gguf.py        models of llama.cpp
 """
 
@@ -46,6 +47,21 @@ from .checkpoints import CheckpointManager
 from .classes import FileClasses, add_safe_globals, clear_safe_globals, get_safe_globals, safe_globals
 from .container import Blob, contents_of, read_container, write_container
 from .gguf import read_gguf
+from .options import (
+    LoadEndianness,
+    SourceChangeWarning,
+    default_restore_location,
+    get_crc32_options,
+    get_default_load_endianness,
+    get_default_mmap_options,
+    location_tag,
+    register_package,
+    set_crc32_options,
+    set_default_load_endianness,
+    set_default_mmap_options,
+    skip_data,
+    validate_cuda_device,
+)
 from .pytorch import MAGIC, read_legacy, read_zip, unsafe_names
 from .pytorch_writer import members_of
 from .shards import INDEX, checked_limit, read_index, write_shards
@@ -55,14 +71,27 @@ from .zips import write_members
 
 __all__ = [
     "CheckpointManager",
+    "LoadEndianness",
+    "SourceChangeWarning",
     "add_safe_globals",
     "clear_safe_globals",
+    "default_restore_location",
+    "get_crc32_options",
+    "get_default_load_endianness",
+    "get_default_mmap_options",
     "get_safe_globals",
     "get_unsafe_globals_in_checkpoint",
     "load",
+    "location_tag",
+    "register_package",
     "register_dataclass",
     "safe_globals",
     "save",
+    "set_crc32_options",
+    "set_default_load_endianness",
+    "set_default_mmap_options",
+    "skip_data",
+    "validate_cuda_device",
 ]
 
 FileLike = str | os.PathLike[str] | IO[bytes]
