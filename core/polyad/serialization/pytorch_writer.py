@@ -8,6 +8,7 @@ Invariant: what is written can be read by `polyad.load`: the pickle goes through
 
 from __future__ import annotations
 
+import contextlib
 import io
 import pickle
 from collections import OrderedDict
@@ -24,6 +25,7 @@ from ..tensor import Tensor
 from .container import swapped
 from .pickles import PickleError
 from .pytorch import STORAGES, check_pickle
+from .structure import where
 from .views import Laid, lay_out, memory_of
 
 __all__ = ["members_of"]
@@ -50,6 +52,9 @@ _SIZE, _DEVICE = _Name("torch", "Size"), _Name("torch", "device")
 _DTYPES = {name: _Name("torch", name) for name in (dtype.name for dtype in _STORAGE_OF)}
 _STORAGES = {name: _Name("torch", name) for name in STORAGES}
 _UNTYPED = _Name("torch.storage", "UntypedStorage")
+
+
+_PLAIN = (type(None), bool, int, float, complex, str, bytes, Size, DType, Device)
 
 
 class _Data:
@@ -108,6 +113,24 @@ class _Tensors:
         assert storage.laid is not None
         self.written[storage.key] = storage.laid
         return storage, *storage.laid.layouts[place]
+
+    def see_all(self, obj: Any) -> bool:
+        """See the tensors in nested containers; False if there is something else in them than plain values."""
+        waiting, seen = [obj], set()
+        while waiting:
+            value = waiting.pop()
+            kind = type(value)
+            if kind in (Tensor, Parameter, Buffer):
+                if id(value) not in self._places:
+                    self.see(value)
+            elif kind in (dict, OrderedDict, list, tuple):
+                if id(value) not in seen:
+                    seen.add(id(value))
+                    waiting.extend(reversed(list(value.values() if isinstance(value, dict) else value)))
+                    waiting.extend(vars(value).values() if kind is OrderedDict else ())
+            elif kind not in _PLAIN:
+                return False
+        return True
 
     def lay_out(self) -> None:
         """All tensors have been seen."""
@@ -175,6 +198,41 @@ class _Pickler(_PythonPickler):  # type: ignore[misc]
     dispatch[DType] = save_dtype
 
 
+class _Finder(_Pickler):
+    """Finds what cannot be pickled."""
+
+    culprit: Any = None
+    is_found = False
+
+    def save(self, obj: Any, save_persistent_id: bool = True) -> None:
+        try:
+            super().save(obj, save_persistent_id)
+        except Exception:
+            if not self.is_found:
+                self.culprit, self.is_found = obj, True
+            raise
+
+
+def _place_of(culprit: Any, obj: Any) -> str:
+    """Where in nested dicts, lists and tuples an object is, or the first object whose attributes have it."""
+    waiting: list[tuple[tuple[Any, ...], Any]] = [((), obj)]
+    seen = set()
+    while waiting:
+        path, value = waiting.pop()
+        if value is culprit:
+            return where(path)
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        if isinstance(value, dict):
+            waiting += [((*path, key), item) for key, item in value.items()]
+        elif isinstance(value, list | tuple | set):
+            waiting += [((*path, place), item) for place, item in enumerate(value)]
+        elif not isinstance(value, Tensor | type) and hasattr(value, "__dict__"):
+            waiting += [((*path, name), item) for name, item in vars(value).items()]
+    return "something in the object"
+
+
 def members_of(obj: Any) -> list[tuple[str, Any]]:
     """The members of the archive for *obj*, name and bytes, in order.
 
@@ -183,7 +241,10 @@ def members_of(obj: Any) -> list[tuple[str, Any]]:
         SerializationError: an object that is nested too deeply, or that `polyad.load` would refuse.
     """
     tensors = _Tensors()
-    _pickled(obj, tensors)
+    if not tensors.see_all(obj):
+        # Objects of classes say only to a pickler what they are made of.
+        tensors = _Tensors()
+        _pickled(obj, tensors)
     tensors.lay_out()
     text, module = _pickled(obj, tensors)
     try:
@@ -222,8 +283,13 @@ def _pickled(obj: Any, tensors: _Tensors) -> tuple[bytes, Module | None]:
     except PolyadError:
         raise
     except (pickle.PicklingError, AttributeError, TypeError) as error:
+        finder = _Finder(io.BytesIO(), _Tensors())
+        with contextlib.suppress(Exception):
+            finder.dump(obj)
+        culprit = finder.culprit
         raise ArgumentTypeError(
-            f"save: something in the {type(obj).__name__} cannot be saved: {error}",
+            f"save: {_place_of(culprit, obj)} is of type {type(culprit).__module__}.{type(culprit).__qualname__}, "
+            f"which cannot be saved: {error}",
             fix="save what it is made of: dicts, lists, numbers, strings and tensors; objects need classes and "
             "functions that a module defines by name",
         ) from error

@@ -50,6 +50,7 @@ __all__ = [
     "named_tensors",
     "register_dataclass",
     "registered",
+    "where",
 ]
 
 VERSION = (1, 2)
@@ -106,7 +107,7 @@ def named_tensors(value: Any) -> dict[str, Tensor]:
     for name, tensor in value.items():
         if type(name) is not str or not isinstance(tensor, Tensor):
             raise ArgumentTypeError(
-                f"save: format 'safetensors' holds tensors by name, and {_where((name,))} is {type(tensor).__name__}",
+                f"save: format 'safetensors' holds tensors by name, and {where((name,))} is {type(tensor).__name__}",
                 fix="pass a dict of text to tensors, or leave format out",
             )
     if METADATA in value:
@@ -139,7 +140,7 @@ class _Encoder:
             return encoder(self, value, path)
         if id(value) in self._open or len(path) >= DEEPEST:
             reason = "contains itself" if id(value) in self._open else f"is nested more than {DEEPEST} levels deep"
-            raise SerializationError(f"save: {_where(path)} {reason}", fix="save a flatter structure without cycles")
+            raise SerializationError(f"save: {where(path)} {reason}", fix="save a flatter structure without cycles")
         self._open.add(id(value))
         try:
             return encoder(self, value, path)
@@ -153,13 +154,13 @@ class _Encoder:
         for key in value:
             if not _is_plain(key):
                 raise Unsupported(
-                    f"save: {_where(path)} has the key {key!r} of type {type(key).__name__}, which cannot be saved",
+                    f"save: {where(path)} has the key {key!r} of type {type(key).__name__}, which cannot be saved",
                     fix="use str, int, float, bool, None, bytes or tuples of these as keys",
                 )
         too_much = self._keys.excess(value)
         if too_much is not None:
             raise SerializationError(
-                f"save: {_where(path)} cannot be saved as a dict: {too_much}",
+                f"save: {where(path)} cannot be saved as a dict: {too_much}",
                 fix="save keys and values as two tensors, or use text as keys",
             )
         return [[self.encode(key, path), self.encode(item, (*path, key))] for key, item in value.items()]
@@ -201,7 +202,8 @@ def _free_name(path: Path, taken: dict[str, Any]) -> str:
     return name
 
 
-def _where(path: Path) -> str:
+def where(path: Path) -> str:
+    """Words for a place in a saved object."""
     return "the object" + "".join(f"[{part!r}]" for part in path)
 
 
@@ -223,14 +225,14 @@ def _unsupported(value: Any, path: Path) -> Unsupported:
     if fix is None and type(value).__module__ == "numpy":
         fix = "convert it with polyad.as_tensor(...), or with .item() if it is one number"
     return Unsupported(
-        f"save: {_where(path)} is of type {type(value).__module__}.{type(value).__qualname__}, which cannot be saved",
+        f"save: {where(path)} is of type {type(value).__module__}.{type(value).__qualname__}, which cannot be saved",
         fix=fix or "save what it is made of: dicts, lists, tuples, numbers, strings, bytes and tensors",
     )
 
 
 def _encode_int(_: _Encoder, value: int, path: Path) -> int:
     if value.bit_length() > 4096:
-        raise SerializationError(f"save: {_where(path)} is an int of more than 4096 bits", fix="save it as bytes")
+        raise SerializationError(f"save: {where(path)} is an int of more than 4096 bits", fix="save it as bytes")
     return value
 
 
@@ -286,8 +288,9 @@ def register_dataclass(cls: type, name: str | None = None) -> type:
 
 
 def registered(name: str) -> type | None:
-    """The dataclass that `register_dataclass` was told of by that name."""
-    return _CLASSES.get(name)
+    """The dataclass that `register_dataclass` was told of, by that name or by its own."""
+    found = _CLASSES.get(name)
+    return found or next((cls for cls in _NAMES if f"{cls.__module__}.{cls.__qualname__}" == name), None)
 
 
 def _decode_dataclass(decoder: _Decoder, payload: Any, depth: int) -> Any:

@@ -138,8 +138,13 @@ class TestArchive:
 
     def test_a_failure_leaves_the_old_file(self, tmp_path):
         polyad.save([1], tmp_path / "a.pt")
-        with pytest.raises(TypeError, match=r"cannot be saved: .*lambda(.|\n)*fix"):
-            polyad.save([lambda: 1], tmp_path / "a.pt")
+        with pytest.raises(
+            TypeError, match=r"object\['a'\]\[1\] is of type .*function, which cannot be saved: (.|\n)*fix"
+        ):
+            polyad.save({"a": [{1}, lambda: 1]}, tmp_path / "a.pt")
+        holder = Settings(weight=lambda: 1)
+        with pytest.raises(TypeError, match=r"the object\['weight'\] is of type builtins.function"):
+            polyad.save(holder, tmp_path / "a.pt")
         deep = []
         for _ in range(10_000):
             deep = [deep]
@@ -247,6 +252,22 @@ def test_a_whole_module_with_a_warning_that_says_what_to_do():
     assert found.kind is nn.ReLU
     assert polyad.equal(found(polyad.ones(1, 2)), model(polyad.ones(1, 2)))
     assert len(list(found.parameters())) == 2
+
+
+@pytest.mark.filterwarnings("ignore:save. a whole module")
+def test_registered_dataclasses_and_generators_are_data():
+    @polyad.serialization.register_dataclass
+    @dataclasses.dataclass
+    class Registered:
+        lr: float
+
+    Registered.__qualname__ = "Registered"
+    globals()["Registered"] = Registered
+    polyad.serialization.register_dataclass(Registered, "another name")
+    generator = polyad.Generator().manual_seed(7)
+    found, again = loaded(written([Registered(0.5), generator]))
+    assert found == Registered(0.5)
+    assert again.initial_seed() == 7
 
 
 @pytest.mark.filterwarnings("ignore:save. a whole module")
