@@ -23,9 +23,9 @@ DTYPES = [
 ]
 
 
-def saved(value):
+def saved(value, **arguments):
     file = io.BytesIO()
-    polyad.save(value, file)
+    polyad.save(value, file, **arguments)
     return file.getvalue()
 
 

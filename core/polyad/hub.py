@@ -125,7 +125,8 @@ def load_state_dict_from_url(
 
     Args:
         model_dir: the folder in which it is kept, ``checkpoints`` in `get_dir()` by default.
-        map_location, weights_only: as of `polyad.load`; no file runs code, whatever *weights_only* says.
+        map_location: as of `polyad.load`.
+        weights_only: accepted for code written for PyTorch; data alone is read, whatever it says.
         check_hash: whether the file's name tells how its SHA-256 begins, as in ``resnet18-f37072fd.pth``.
         file_name: its name in *model_dir*, by default the last part of the URL.
 

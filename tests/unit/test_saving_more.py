@@ -191,7 +191,7 @@ def test_dataclasses_and_generators():
 
 def test_a_dataclass_that_is_not_registered_is_refused_with_its_path():
     with pytest.raises(TypeError, match=r"the object\['a'\]\[0\] is of type .*Unregistered(.|\n)*register_dataclass"):
-        through({"a": [Unregistered(1)]})
+        polyad.save({"a": [Unregistered(1)]}, io.BytesIO(), format="polyad")
     with pytest.raises(TypeError, match="is no dataclass"):
         register_dataclass(int)
     with pytest.raises(ValueError, match="name of another class"):

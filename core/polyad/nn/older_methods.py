@@ -25,6 +25,19 @@ class _WithoutModule:
         return self.hook(*args)
 
 
+def _from_tables(state: dict[str, Any]) -> dict[str, Any]:
+    """The state of a module of PyTorch's, which has its members in tables by role; its hooks are left out."""
+    roles = {role: state.get(f"_{role}s") or {} for role in ("parameter", "buffer", "module")}
+    plain = {
+        name: value
+        for name, value in state.items()
+        if name not in ("_parameters", "_buffers", "_modules")
+        and not isinstance(vars(OlderMethods).get(name), property)
+    }
+    members = {name: value for table in roles.values() for name, value in table.items()}
+    return {**plain, "_roles": {name: role for role, table in roles.items() for name in table}, **members}
+
+
 def _is_legacy(entry: Any) -> bool:
     return isinstance(entry, LegacyBackwardHook)
 
@@ -97,7 +110,7 @@ class OlderMethods(HookMethods):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """What a copy or an unpickled module is made of; subclasses that add to an older state call this."""
-        self.__dict__.update(state)
+        self.__dict__.update(_from_tables(state) if "_parameters" in state else state)
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Have ``forward`` compiled as `polyad.compile` would; while nothing compiles, that warns once."""

@@ -202,7 +202,7 @@ class CheckpointManager:
     def _write(self, record: dict[str, Any], path: Path) -> None:
         from . import save
 
-        save(record, path)
+        save(record, path, format="polyad")
         self._link("latest", path.name)
         # Once: afterwards this manager has written them itself.
         scores = self._scores = self._scores_in_files() if self._scores is None else self._scores

@@ -1,20 +1,28 @@
 """Pickles read as data: a machine that knows the instructions, and builds from a short list of types.
 
 Python's unpickler calls what a file names. This machine calls nothing of that sort: a name in a file is looked up in
-the table that it was given; what is not there is refused.
+the table that it was given, and then asked of `Classes`, which knows what the program allows; what neither has is
+refused.
 
-Invariants: no module is imported and no attribute is looked up by a name in the file; there is no recursion; memory is
-accounted for, so that it does not exceed ten times the pickle and a fixed amount.
+Invariants: no module is imported; there is no recursion; memory is accounted for, so that it does not exceed ten times
+the pickle and a fixed amount; a state is put only into objects that the machine has made.
 """
 
 from __future__ import annotations
 
+import enum
+import numbers
+import pathlib
 import struct
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
-__all__ = ["PickleError", "read_pickle", "set_of"]
+from ..device import Device
+from ..dtypes import DType
+from ..tensor import Tensor
+
+__all__ = ["Classes", "Known", "Pending", "PickleError", "read_pickle", "set_of"]
 
 ROOM = 1 << 26
 GROWTH = 10
@@ -30,7 +38,49 @@ MOST_BITS = 4096
 
 
 class PickleError(Exception):
-    """What is wrong with a pickle, in words."""
+    """What is wrong with a pickle, in words, and perhaps what to do."""
+
+    fix: str | None = None
+
+
+class Known(NamedTuple):
+    """Something that a pickle may name: what stands for it, and what is called where the pickle calls it."""
+
+    value: Any
+    build: Callable[..., Any]
+
+
+class Pending:
+    """What stands for a tensor, a class or an object of a class while a pickle is only checked.
+
+    Attributes:
+        named: the class or function that it stands for, if it does for one.
+        kind: the class of the object that it stands for, if that is known.
+    """
+
+    def __init__(self, named: Any = None, kind: type[Any] | None = None) -> None:
+        self.named = named
+        self.kind = kind
+
+    def is_key(self) -> bool:
+        """Whether what it stands for may be a key as numbers and text may."""
+        return self.kind is None or issubclass(self.kind, _PLAIN_KINDS)
+
+
+class Classes(Protocol):
+    """What knows the classes that a pickle may name beside its table."""
+
+    def named(self, module: str, name: str) -> Any:
+        """What stands for a class or function; raises PickleError."""
+
+    def make(self, function: Any, arguments: tuple[Any, ...], new: bool) -> Any:
+        """The object that calling it gives, or with *new* what its ``__new__`` gives; raises PickleError."""
+
+    def made(self, target: Any) -> bool:
+        """Whether `make` gave it."""
+
+    def set_state(self, target: Any, state: Any) -> None:
+        """Give an object that was made its state."""
 
 
 _COPIED: dict[type[Any], int] = {
@@ -57,17 +107,20 @@ _SIZES = {
 }  # fmt: skip
 
 
-def read_pickle(data: memoryview, at: int, names: Mapping[str, Any], stored: Callable[[Any], Any]) -> tuple[Any, int]:
+def read_pickle(
+    data: memoryview, at: int, names: Mapping[str, Any], stored: Callable[[Any], Any], classes: Classes
+) -> tuple[Any, int]:
     """The object of the pickle at byte *at*, and where it ends.
 
     Args:
-        names: by ``module.name``, functions that build an object from arguments, and values.
+        names: by ``module.name``, functions that build an object from arguments, values, and `Known` of both.
         stored: what a persistent id stands for.
+        classes: what is asked about other names.
 
     Raises:
         PickleError: it is no pickle, or holds what is not built.
     """
-    machine = _Machine(data, at, names, stored)
+    machine = _Machine(data, at, names, stored, classes)
     try:
         return machine.run(), machine.at
     except (IndexError, struct.error):
@@ -77,11 +130,19 @@ def read_pickle(data: memoryview, at: int, names: Mapping[str, Any], stored: Cal
 
 
 class _Machine:
-    def __init__(self, data: memoryview, at: int, names: Mapping[str, Any], stored: Callable[[Any], Any]) -> None:
+    def __init__(
+        self,
+        data: memoryview,
+        at: int,
+        names: Mapping[str, Any],
+        stored: Callable[[Any], Any],
+        classes: Classes,
+    ) -> None:
         self.data = data
         self.at = at
         self.names = names
-        self.builders = _Builders(names)
+        self.classes = classes
+        self.builders = _builders(names)
         self.stored = stored
         self.stack: list[Any] = []
         self.memo: dict[int, Any] = {}
@@ -158,19 +219,25 @@ class _Machine:
 
     def extend(self, items: list[Any]) -> None:
         target = self.stack[-1]
-        if type(target) is not list:
+        if type(target) in (list, deque):
+            target.extend(items)
+        elif isinstance(target, list) and self.classes.made(target):
+            list.extend(target, items)
+        elif type(target) is not Pending:
             raise PickleError(f"it appends to {type(target).__name__}")
-        target.extend(items)
 
     def set_items(self, items: list[Any]) -> None:
         target = self.stack[-1]
-        if type(target) not in (dict, OrderedDict) or len(items) % 2:
+        if type(target) is Pending:
+            return
+        known = type(target) in (dict, OrderedDict, defaultdict)
+        if not (known or (isinstance(target, dict) and self.classes.made(target))) or len(items) % 2:
             raise PickleError(f"it sets items of {type(target).__name__}")
         self.take(100 * len(items))
         for key, value in zip(items[::2], items[1::2], strict=True):
             if type(key) not in (str, bytes):
                 self.check_key(target, key)
-            target[key] = value
+            (type(target) if known else dict).__setitem__(target, key, value)
 
     def check_key(self, target: dict[Any, Any], key: Any) -> None:
         if type(key) is int and key == len(target):
@@ -179,45 +246,61 @@ class _Machine:
             self.numbered += 1
             if self.numbered > MOST_NUMBERED:
                 raise PickleError(f"it has more than {MOST_NUMBERED:,} keys that are numbers")
-        elif len(target) > MOST_ODD_KEYS or not _is_plain(key):
+        elif len(target) > MOST_ODD_KEYS or not (_is_plain(key) or self.is_made(key)):
             raise PickleError(f"it has a dict with keys of {type(key).__name__}")
+
+    def is_made(self, key: Any) -> bool:
+        """Whether this is an object of a class: its hash is the program's, not the file's."""
+        return self.classes.made(key) or (type(key) is Pending and key.kind is not Tensor)
 
     def name(self, module: str, name: str) -> None:
         self.take(len(module) + len(name))
         found = self.names.get(f"{module}.{name}")
         if found is None:
-            raise PickleError(f"it needs {module}.{name}, which is code, not data")
-        self.push(found)
+            self.push(self.classes.named(module, name))
+        else:
+            self.push(found.value if isinstance(found, Known) else found)
 
-    def call(self, function: Any, arguments: Any) -> None:
-        if function not in self.builders or type(arguments) is not tuple:
-            raise PickleError("it calls what is no function")
+    def call(self, function: Any, arguments: Any, new: bool = False) -> None:
+        if type(arguments) is not tuple:
+            raise PickleError("it calls with something else than arguments")
         # What is built may be a copy: of one large value there could be thousands.
         self.take(200 + sum(len(value) * _COPIED[type(value)] for value in arguments if type(value) in _COPIED))
-        self.push(function(*arguments))
+        build = self.builders.get(id(function))
+        self.push(self.classes.make(function, arguments, new) if build is None else build(*arguments))
 
     def build(self) -> None:
         state, target = self.pop(), self.stack[-1]
         if type(target) is OrderedDict and type(state) is dict and set(state) <= {"_metadata"}:
             target.__dict__.update(state)  # what a state_dict has beside its tensors
+        elif self.classes.made(target):
+            if type(state) is tuple:
+                self.take(sum(2 * len(part) for part in state if type(part) is bytes))
+            self.classes.set_state(target, state)
 
     def memoize(self, number: int) -> None:
         self.take(100)
         self.memo[number] = self.stack[-1]
 
 
-class _Builders:
+def _builders(names: Mapping[str, Any]) -> dict[int, Callable[..., Any]]:
     """What a pickle may call: the functions of the table, by identity, and nothing else that it may hold."""
+    known = [
+        value if isinstance(value, Known) else Known(value, value)
+        for value in names.values()
+        if callable(value) or isinstance(value, Known)
+    ]
+    return {id(entry.value): entry.build for entry in known}
 
-    def __init__(self, names: Mapping[str, Any]) -> None:
-        self._known = {id(value) for value in names.values() if callable(value)}
 
-    def __contains__(self, value: object) -> bool:
-        return id(value) in self._known
+_PLAIN = (str, bytes, float, bool, DType, Device)
+_PLAIN_KINDS = (enum.Enum, pathlib.PurePath, numbers.Number)
 
 
 def _is_plain(key: Any) -> bool:
-    """Whether this is a number, text, bytes, None, or a tuple of few of these and of such tuples."""
+    """Whether this is a number, text, bytes, None, a path, a member of an Enum, or a tuple of few of these and of such
+    tuples.
+    """
     parts, count = [key], 0
     while parts:
         part = parts.pop()
@@ -227,7 +310,10 @@ def _is_plain(key: Any) -> bool:
         elif type(part) is int:
             if part.bit_length() > MOST_BITS:
                 return False
-        elif part is not None and type(part) not in (str, bytes, float, bool):
+        elif type(part) is Pending:
+            if not part.is_key():
+                return False
+        elif part is not None and type(part) not in _PLAIN and not isinstance(part, _PLAIN_KINDS):
             return False
     return True
 
@@ -296,7 +382,7 @@ _STEPS: dict[int, Callable[[_Machine], object]] = {
     ord("c"): lambda m: m.name(m.line(), m.line()),
     0x93: lambda m: _stack_name(m),
     ord("R"): lambda m: m.call(*(m.pop(), m.pop())[::-1]),
-    0x81: lambda m: m.call(*(m.pop(), m.pop())[::-1]),
+    0x81: lambda m: m.call(*(m.pop(), m.pop())[::-1], new=True),
     ord("b"): lambda m: m.build(),
     ord("Q"): lambda m: m.fresh(m.stored(m.pop())),
     ord("q"): lambda m: m.memoize(m.number("B")),
@@ -322,6 +408,8 @@ def _set_of(machine: _Machine, cls: Any, items: list[Any]) -> Any:
 
 def _add(machine: _Machine, items: list[Any]) -> None:
     target = machine.stack[-1]
+    if type(target) is Pending:
+        return
     if type(target) is not set:
         raise PickleError(f"it adds items to {type(target).__name__}")
     target |= _set_of(machine, set, [*target, *items])

@@ -5,8 +5,8 @@
              keys; and for each key a count of elements and the elements
 
 The pickles are read by `polyad.serialization.pickles`. What they may name is in `_names`: storages, what PyTorch
-rebuilds tensors with, dtypes, sizes, devices, ordered dicts and sets. A module or an optimizer that was saved whole
-needs classes, and is refused; its ``state_dict`` is data.
+rebuilds tensors with, dtypes, sizes, devices, and the plain types of Python and NumPy. What else they name, such as the
+classes of a module that was saved whole, is for `polyad.serialization.classes` to allow or refuse.
 
 A file is gone through twice: first everything is checked, then tensors are put where they are wanted.
 """
@@ -14,7 +14,6 @@ A file is gone through twice: first everything is checked, then tensors are put 
 from __future__ import annotations
 
 import math
-from collections import Counter, OrderedDict
 from collections.abc import Callable
 from typing import Any
 
@@ -24,12 +23,14 @@ from ..dtypes import DType
 from ..layout import Size, is_addressable
 from ..nn.parameter import Parameter
 from ..tensor import Tensor
+from .classes import FileClasses
 from .container import Blob, are_counts, swapped
-from .pickles import PickleError, read_pickle, set_of
+from .pickles import Known, Pending, PickleError, read_pickle
+from .plain_types import PLAIN_TYPES
 from .source import Source, damaged
 from .zips import Members
 
-__all__ = ["MAGIC", "read_legacy", "read_zip"]
+__all__ = ["MAGIC", "STORAGES", "check_pickle", "read_legacy", "read_zip", "unsafe_names"]
 
 MAGIC = 0x1950A86A20F9469CFC6C
 PROTOCOL = 1001
@@ -63,25 +64,15 @@ class _Storage:
         self.flat: Tensor | None = None
 
 
-class _Checked:
-    """Stands for a tensor on the first pass."""
-
-
-def read_zip(source: Source, place: LoadDevice, flat: Flat) -> Any:
+def read_zip(source: Source, place: LoadDevice, flat: Flat, classes: FileClasses) -> Any:
     """The object in a zip file of ``torch.save``.
 
     Raises:
         SerializationError: whatever is wrong with it.
     """
     members = Members(source)
-    found = [name for name in members.members if name == "data.pkl" or name.endswith("/data.pkl")]
-    if len(found) != 1:
-        raise damaged(
-            source.name,
-            "is a zip archive, but holds neither one data.pkl, as PyTorch's files do, nor NumPy's arrays",
-            fix="name a file that torch.save, numpy.savez or polyad.save wrote",
-        )
-    prefix = found[0].removesuffix("data.pkl")
+    found = _pickle_in(source, members)
+    prefix = found.removesuffix("data.pkl")
     if f"{prefix}byteorder" in members.members and bytes(members.data(f"{prefix}byteorder")) != b"little":
         raise damaged(source.name, "was written on a big-endian machine", fix="save it again on a little-endian one")
     data: dict[str, Any] = {}
@@ -94,12 +85,12 @@ def read_zip(source: Source, place: LoadDevice, flat: Flat) -> Any:
             data[storage.key] = members.data(name)
         return data[storage.key]
 
-    text = memoryview(bytes(members.data(found[0])))
-    loading = _Loading(source, place, flat, bytes_of)
-    return loading.object(lambda: read_pickle(text, 0, _names(loading), loading.stored)[0])
+    text = memoryview(bytes(members.data(found)))
+    loading = _Loading(source, place, flat, bytes_of, classes)
+    return loading.object(lambda: read_pickle(text, 0, _names(loading), loading.stored, classes)[0])
 
 
-def read_legacy(source: Source, place: LoadDevice, flat: Flat) -> Any:
+def read_legacy(source: Source, place: LoadDevice, flat: Flat, classes: FileClasses) -> Any:
     """The object in a file of ``torch.save(..., _use_new_zipfile_serialization=False)``.
 
     Raises:
@@ -117,21 +108,21 @@ def read_legacy(source: Source, place: LoadDevice, flat: Flat) -> Any:
         size = count * storage.dtype.itemsize
         return whole[at : at + size] if source.mapped else bytearray(whole[at : at + size])
 
-    loading = _Loading(source, place, flat, bytes_of)
+    loading = _Loading(source, place, flat, bytes_of, classes)
     names = _names(loading)
 
     def check() -> Any:
         at = 0
         for wanted in (MAGIC, PROTOCOL):
-            value, at = read_pickle(whole, at, names, loading.stored)
+            value, at = read_pickle(whole, at, names, loading.stored, classes)
             if value != wanted:
                 raise PickleError(f"it does not begin with {MAGIC:#x} and {PROTOCOL}")
-        system, at = read_pickle(whole, at, names, loading.stored)
+        system, at = read_pickle(whole, at, names, loading.stored, classes)
         if not isinstance(system, dict) or system.get("little_endian") is not True:
             raise PickleError("it was not written on a little-endian machine")
         begin = at
-        _, at = read_pickle(whole, begin, names, loading.stored)
-        keys, at = read_pickle(whole, at, names, loading.stored)
+        _, at = read_pickle(whole, begin, names, loading.stored, classes)
+        keys, at = read_pickle(whole, at, names, loading.stored, classes)
         if not isinstance(keys, list) or not all(type(key) is str for key in keys):
             raise PickleError("its keys of storages are no list of text")
         for key in keys:
@@ -152,17 +143,58 @@ def read_legacy(source: Source, place: LoadDevice, flat: Flat) -> Any:
         begin = check()
     except PickleError as error:
         raise _unfit(source, error) from error
-    return loading.object(lambda: read_pickle(whole, begin, names, loading.stored)[0])
+    return loading.object(lambda: read_pickle(whole, begin, names, loading.stored, classes)[0])
+
+
+def unsafe_names(source: Source) -> list[str]:
+    """The names of classes and functions in a zip file that are not allowed.
+
+    Raises:
+        SerializationError: whatever else is wrong with it.
+    """
+    members = Members(source)
+    try:
+        return list(check_pickle(memoryview(bytes(members.data(_pickle_in(source, members))))).missing)
+    except PickleError as error:
+        raise _unfit(source, error) from error
+
+
+def _pickle_in(source: Source, members: Members) -> str:
+    found = [name for name in members.members if name == "data.pkl" or name.endswith("/data.pkl")]
+    if len(found) != 1:
+        raise damaged(
+            source.name,
+            "is a zip archive, but holds neither one data.pkl, as PyTorch's files do, nor NumPy's arrays",
+            fix="name a file that torch.save, numpy.savez or polyad.save wrote",
+        )
+    return found[0]
+
+
+def check_pickle(text: memoryview) -> FileClasses:
+    """The classes that a pickle names; raises PickleError if for another reason `read_zip` would not take it."""
+    classes = FileClasses(trusted=False)
+    nothing = Source.of_memory("", b"")
+    loading = _Loading(nothing, lambda tensor, _: tensor, lambda blob: blob.data, lambda storage: b"", classes)
+    read_pickle(text, 0, _names(loading), loading.stored, classes)
+    return classes
 
 
 class _Loading:
     """The storages of a file while it is read, and whether they are loaded already."""
 
-    def __init__(self, source: Source, place: LoadDevice, flat: Flat, bytes_of: Callable[[_Storage], Any]) -> None:
+    def __init__(
+        self,
+        source: Source,
+        place: LoadDevice,
+        flat: Flat,
+        bytes_of: Callable[[_Storage], Any],
+        classes: FileClasses,
+    ) -> None:
         self._source = source
         self._place = place
         self._flat = flat
         self._bytes_of = bytes_of
+        self._classes = classes
         self.storages: dict[str, _Storage] = {}
         self.is_loaded = False
 
@@ -170,10 +202,11 @@ class _Loading:
         """What *read* gives when the storages are loaded; before that, all is checked."""
         try:
             read()
+            self._classes.check()
             loaded = {storage.key: self._loaded(storage) for storage in self.storages.values()}
             for key, (blob, location) in loaded.items():
                 self.storages[key].flat = self._place(self._flat(blob), location)
-            self.is_loaded = True
+            self.is_loaded = self._classes.is_checked = True
             return read()
         except PickleError as error:
             raise _unfit(self._source, error) from error
@@ -235,7 +268,7 @@ class _Loading:
         if requires_grad and dtype.category < dtypes.FLOATING:
             raise PickleError(f"it has a tensor of dtype {dtype.name} with requires_grad True")
         if not self.is_loaded:
-            return _Checked()
+            return Pending(kind=Tensor)
         flat = storage.flat
         assert flat is not None
         if dtype is not storage.dtype:
@@ -248,7 +281,7 @@ class _Loading:
 
     def parameter(self, data: Any, requires_grad: Any = True, *_: Any) -> Any:
         """``torch._utils._rebuild_parameter``, with and without a state, which is left out."""
-        if isinstance(data, _Checked):
+        if isinstance(data, Pending):
             return data
         if not isinstance(data, Tensor) or type(requires_grad) is not bool:
             raise PickleError("it has a parameter without a tensor")
@@ -259,7 +292,8 @@ def _unfit(source: Source, error: PickleError) -> Exception:
     return damaged(
         source.name,
         f"is a PyTorch file that cannot be read: {error}",
-        fix="save state_dict()s of tensors, numbers, text, lists and dicts with torch.save, or use another copy if the "
+        fix=error.fix
+        or "save state_dict()s of tensors, numbers, text, lists and dicts with torch.save, or use another copy if the "
         "file may be damaged",
     )
 
@@ -283,68 +317,18 @@ def _device(name: Any, index: Any = None) -> Device:
     return device
 
 
-def _text_of(value: Any, encoding: Any = "latin1") -> bytes:
-    """``_codecs.encode``, by which protocol 2 writes bytes."""
-    if type(value) is not str or encoding not in ("latin1", "latin-1"):
-        raise PickleError("it has bytes in an encoding of their own")
-    return value.encode("latin-1")
-
-
-def _bytes(value: Any = b"") -> bytes:
-    if type(value) not in (bytes, bytearray):
-        raise PickleError("it makes bytes of something else")
-    return bytes(value)
-
-
-def _bytearray(value: Any = b"") -> bytearray:
-    return bytearray(_bytes(value))
-
-
-def _counter(items: Any) -> Counter[Any]:
-    if type(items) is not dict or any(type(count) is not int for count in items.values()):
-        raise PickleError("it has a counter of something else than counts")
-    return Counter(items)
-
-
-def _complex(real: Any, imaginary: Any) -> complex:
-    return complex(real, imaginary)
-
-
-def _empty(cls: Any) -> Callable[..., Any]:
-    def build(items: Any = ()) -> Any:
-        made = cls()
-        if type(items) is list and cls in (set, frozenset):
-            return set_of(cls, items)
-        if type(items) not in (tuple, list) or len(items):
-            raise PickleError(f"it makes {cls.__name__} of something else than items")
-        return made
-
-    return build
-
-
 def _names(loading: _Loading) -> dict[str, Any]:
     """What a file may name."""
-    names: dict[str, Any] = {
+    return {
         "torch._utils._rebuild_tensor": loading.tensor,
         "torch._utils._rebuild_tensor_v2": loading.tensor,
         "torch._utils._rebuild_tensor_v3": loading.tensor_of_dtype,
         "torch._utils._rebuild_parameter": loading.parameter,
         "torch._utils._rebuild_parameter_with_state": loading.parameter,
-        "torch.Size": _size,
-        "torch.device": _device,
+        "torch.Size": Known(Size, _size),
+        "torch.device": Known(Device, _device),
         "torch.storage.UntypedStorage": _StorageType(None),
-        "collections.OrderedDict": _empty(OrderedDict),
-        "collections.Counter": _counter,
-        "_codecs.encode": _text_of,
+        **PLAIN_TYPES,
         **{f"torch.{name}": _StorageType(dtype) for name, dtype in STORAGES.items()},
         **{f"torch.{name}": dtype for name, dtype in DTYPES.items()},
     }
-    for module in ("builtins", "__builtin__"):
-        names |= {
-            f"{module}.set": _empty(set),
-            f"{module}.frozenset": _empty(frozenset),
-            f"{module}.bytes": _bytes,
-            f"{module}.bytearray": _bytearray,
-            f"{module}.complex": _complex,
-        }
-    return names

@@ -9,11 +9,9 @@ metadata:
     polyad.crc32    the checksum of that text
 
 Invariants: only the exact types in `_ENCODERS` are written, so that what is read has the type of what was saved;
-reading builds values from `_DECODERS` alone and can therefore run nothing else. Tensors that share memory share
-it after loading too; a tensor that is the only saved view of its memory brings only the elements it shows. Where
-they read it as several dtypes, the array has the smallest of them (of complex numbers the parts), and a tensor of
-another says so ("dtype"); bool, which not all memory is, shares with bool alone. Dicts and lists that occur twice are
-written twice.
+reading builds values from `_DECODERS` alone and can therefore run nothing else. How tensors share arrays is in
+views.py; a tensor of another dtype than its array says so ("dtype"). Dicts and lists that occur twice are written
+twice.
 
 To add a type, add a row to both tables, and raise the minor version; a reader meets an unknown tag with a clear error.
 """
@@ -32,17 +30,28 @@ from typing import Any
 
 from .. import dtypes
 from ..device import Device
-from ..errors import ArgumentError, ArgumentTypeError, NoData, SerializationError
+from ..errors import ArgumentError, ArgumentTypeError, SerializationError
 from ..files import parsed
-from ..layout import Size, contiguous_strides, is_addressable, is_contiguous
+from ..layout import Size, is_addressable, is_contiguous
 from ..nn.parameter import Buffer, Parameter
 from ..random.generator import Generator
 from ..tensor import Tensor
 from .container import METADATA, Blob, Contents, are_counts, check_size, damaged, swapped
 from .keys import Keys
 from .source import of_each
+from .views import bytes_of, lay_out, memory_of
 
-__all__ = ["LoadDevice", "contents_of_tensors", "decode", "encode", "named_tensors", "register_dataclass"]
+__all__ = [
+    "LoadDevice",
+    "Unsupported",
+    "contents_of_tensors",
+    "decode",
+    "encode",
+    "named_tensors",
+    "register_dataclass",
+    "registered",
+    "where",
+]
 
 VERSION = (1, 2)
 DEEPEST = 100
@@ -98,7 +107,7 @@ def named_tensors(value: Any) -> dict[str, Tensor]:
     for name, tensor in value.items():
         if type(name) is not str or not isinstance(tensor, Tensor):
             raise ArgumentTypeError(
-                f"save: format 'safetensors' holds tensors by name, and {_where((name,))} is {type(tensor).__name__}",
+                f"save: format 'safetensors' holds tensors by name, and {where((name,))} is {type(tensor).__name__}",
                 fix="pass a dict of text to tensors, or leave format out",
             )
     if METADATA in value:
@@ -111,12 +120,8 @@ def contents_of_tensors(tensors: dict[str, Tensor]) -> Contents:
     blobs = {}
     for name, tensor in tensors.items():
         flat = tensor.detach().contiguous()
-        blobs[name] = Blob(tensor.dtype, tuple(tensor.shape), _bytes_of(flat))
+        blobs[name] = Blob(tensor.dtype, tuple(tensor.shape), bytes_of(flat))
     return Contents(blobs, {"format": "pt"})
-
-
-def _bytes_of(flat: Tensor) -> memoryview:
-    return memoryview(flat._type.backend.to_host(flat._array).reshape(-1).view("u1"))
 
 
 class _Encoder:
@@ -135,7 +140,7 @@ class _Encoder:
             return encoder(self, value, path)
         if id(value) in self._open or len(path) >= DEEPEST:
             reason = "contains itself" if id(value) in self._open else f"is nested more than {DEEPEST} levels deep"
-            raise SerializationError(f"save: {_where(path)} {reason}", fix="save a flatter structure without cycles")
+            raise SerializationError(f"save: {where(path)} {reason}", fix="save a flatter structure without cycles")
         self._open.add(id(value))
         try:
             return encoder(self, value, path)
@@ -148,22 +153,21 @@ class _Encoder:
     def mapping(self, value: dict[Any, Any], path: Path) -> list[list[Any]]:
         for key in value:
             if not _is_plain(key):
-                raise ArgumentTypeError(
-                    f"save: {_where(path)} has the key {key!r} of type {type(key).__name__}, which cannot be saved",
+                raise Unsupported(
+                    f"save: {where(path)} has the key {key!r} of type {type(key).__name__}, which cannot be saved",
                     fix="use str, int, float, bool, None, bytes or tuples of these as keys",
                 )
         too_much = self._keys.excess(value)
         if too_much is not None:
             raise SerializationError(
-                f"save: {_where(path)} cannot be saved as a dict: {too_much}",
+                f"save: {where(path)} cannot be saved as a dict: {too_much}",
                 fix="save keys and values as two tensors, or use text as keys",
             )
         return [[self.encode(key, path), self.encode(item, (*path, key))] for key, item in value.items()]
 
     def tensor(self, value: Tensor, path: Path) -> dict[str, Any]:
         record: dict[str, Any] = {}
-        memory = value if value._storage is None else value._storage.origin or value._storage
-        self._views.setdefault((id(memory), value.dtype is dtypes.bool_), []).append((path, value, record))
+        self._views.setdefault(memory_of(value), []).append((path, value, record))
         return record
 
     def arrays(self) -> dict[str, tuple[Blob, str]]:
@@ -172,58 +176,15 @@ class _Encoder:
         for views in self._views.values():
             path, first, _ = views[0]
             name = _free_name(path, result)
-            shape = tuple(first.shape)
-            unit = first.dtype
-            if len(views) == 1 and (first.is_contiguous() or not _fills_its_span(first)):
-                flat = first.detach().contiguous()
-                layouts = [(contiguous_strides(shape), 0)]
-            else:
-                if any(view.dtype is not unit for _, view, _ in views):
-                    unit = min((view.dtype.to_real() for _, view, _ in views), key=lambda dtype: dtype.itemsize)
-                spans = [_span(view) for _, view, _ in views]
-                ratios = [view.itemsize // unit.itemsize for _, view, _ in views]
-                origin = min(begin * ratio for (begin, _), ratio in zip(spans, ratios, strict=True))
-                origin -= origin % max(ratios)
-                end = max(end * ratio for (_, end), ratio in zip(spans, ratios, strict=True))
-                whole = first.detach().as_strided((_room(first),), (1,), 0).view(unit)
-                flat = whole.as_strided((end - origin,), (1,), origin)
-                layouts = [
-                    (view.stride(), view.storage_offset() - origin // ratio)
-                    for (_, view, _), ratio in zip(views, ratios, strict=True)
-                ]
-                shape = (end - origin,)
-            for (_, view, record), (strides, offset) in zip(views, layouts, strict=True):
-                if view.dtype is not unit:
+            laid = lay_out([view for _, view, _ in views])
+            for (_, view, record), (strides, offset) in zip(views, laid.layouts, strict=True):
+                if view.dtype is not laid.dtype:
                     record["dtype"] = view.dtype.name
                 record["data"], record["shape"] = name, list(view.shape)
                 record["strides"], record["offset"] = list(strides), offset
                 record["requires_grad"] = view.requires_grad
-            try:
-                data = _bytes_of(flat)
-            except NoData as error:
-                raise error.told_by("save", {"tensor": flat}) from None
-            result[name] = Blob(unit, shape, data), str(first.device)
+            result[name] = Blob(laid.dtype, laid.shape, laid.bytes()), str(first.device)
         return result
-
-
-def _span(tensor: Tensor) -> tuple[int, int]:
-    """The first element of its storage that the tensor shows, and the element after the last."""
-    begin = tensor.storage_offset()
-    if tensor.numel() == 0:
-        return begin, begin
-    return begin, begin + 1 + sum((size - 1) * step for size, step in zip(tensor.shape, tensor.stride(), strict=True))
-
-
-def _room(tensor: Tensor) -> int:
-    """How many of the tensor's elements its storage has room for."""
-    room: int = tensor.untyped_storage().nbytes() // tensor.itemsize
-    return room
-
-
-def _fills_its_span(tensor: Tensor) -> bool:
-    """Whether saving the memory between first and last element is no more than saving the elements."""
-    begin, end = _span(tensor)
-    return end - begin <= tensor.numel()
 
 
 def _is_plain(key: Any) -> bool:
@@ -241,7 +202,8 @@ def _free_name(path: Path, taken: dict[str, Any]) -> str:
     return name
 
 
-def _where(path: Path) -> str:
+def where(path: Path) -> str:
+    """Words for a place in a saved object."""
     return "the object" + "".join(f"[{part!r}]" for part in path)
 
 
@@ -251,22 +213,26 @@ _ADVICE = {
 }
 
 
-def _unsupported(value: Any, path: Path) -> ArgumentTypeError:
+class Unsupported(ArgumentTypeError):
+    """An object of a type that this format does not hold."""
+
+
+def _unsupported(value: Any, path: Path) -> Unsupported:
     names = [cls.__name__ for cls in type(value).__mro__]
     fix = next((advice for name, advice in _ADVICE.items() if name in names), None)
     if fix is None and dataclasses.is_dataclass(value):
         fix = "register its class: polyad.serialization.register_dataclass(...)"
     if fix is None and type(value).__module__ == "numpy":
         fix = "convert it with polyad.as_tensor(...), or with .item() if it is one number"
-    return ArgumentTypeError(
-        f"save: {_where(path)} is of type {type(value).__module__}.{type(value).__qualname__}, which cannot be saved",
+    return Unsupported(
+        f"save: {where(path)} is of type {type(value).__module__}.{type(value).__qualname__}, which cannot be saved",
         fix=fix or "save what it is made of: dicts, lists, tuples, numbers, strings, bytes and tensors",
     )
 
 
 def _encode_int(_: _Encoder, value: int, path: Path) -> int:
     if value.bit_length() > 4096:
-        raise SerializationError(f"save: {_where(path)} is an int of more than 4096 bits", fix="save it as bytes")
+        raise SerializationError(f"save: {where(path)} is an int of more than 4096 bits", fix="save it as bytes")
     return value
 
 
@@ -319,6 +285,12 @@ def register_dataclass(cls: type, name: str | None = None) -> type:
         raise ArgumentError(f"register_dataclass: {name!r} is the name of another class", fix="pass another name")
     _CLASSES[name], _NAMES[cls] = cls, name
     return cls
+
+
+def registered(name: str) -> type | None:
+    """The dataclass that `register_dataclass` was told of, by that name or by its own."""
+    found = _CLASSES.get(name)
+    return found or next((cls for cls in _NAMES if f"{cls.__module__}.{cls.__qualname__}" == name), None)
 
 
 def _decode_dataclass(decoder: _Decoder, payload: Any, depth: int) -> Any:

@@ -1,4 +1,4 @@
-"""The directory of a zip archive whose members are stored as they are, as PyTorch writes it.
+"""Zip archives whose members are stored as they are, as PyTorch writes them: read, and written.
 
     https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT
 
@@ -9,12 +9,14 @@ other, so that all together take no more either.
 from __future__ import annotations
 
 import struct
+import zlib
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import IO, Any
 
 from .source import Source, damaged
 
-__all__ = ["Members"]
+__all__ = ["Members", "write_members"]
 
 END = struct.Struct("<4s4H2LH")
 END_64 = struct.Struct("<4sQ2H2L4Q")
@@ -115,3 +117,67 @@ def _wide(extra: bytes, packed: int, size: int, begin: int) -> tuple[int, int, i
             size, packed, begin = values
         at += 4 + length
     return packed, size, begin
+
+
+# ------------------------------------------------------------------------------------------------------------ writing
+
+ALIGNMENT = 64
+_WIDE = 0xFFFFFFFF
+_VERSION = 45
+_DATE = (0, 33)
+"""Time and day: midnight on the first of January 1980, so that equal objects make equal files."""
+
+
+def write_members(stream: IO[bytes], members: Iterable[tuple[str, Any]]) -> None:
+    """Write an archive of named bytes; each member's begin at a multiple of 64, so that they can be mapped."""
+    at, directory, count = 0, b"", 0
+    for name, data in members:
+        encoded, size, checksum = name.encode(), len(data), zlib.crc32(data)
+        packed = min(size, _WIDE)
+        wide = struct.pack("<2H2Q", 1, 16, size, size) if packed == _WIDE else b""
+        before = at + LOCAL.size + len(encoded) + len(wide) + 4
+        padding = -before % ALIGNMENT
+        extra = wide + struct.pack("<2sH", b"FB", padding) + bytes(padding)
+        local = struct.pack(
+            "<4s5H3L2H", b"PK\3\4", _VERSION, 0, 0, *_DATE, checksum, packed, packed, len(encoded), len(extra)
+        )
+        stream.write(local + encoded + extra)
+        stream.write(data)
+        begin = min(at, _WIDE)
+        wide = b"".join(
+            struct.pack("<Q", value)
+            for value in (*([size, size] if packed == _WIDE else []), *([at] if begin == _WIDE else []))
+        )
+        wide = struct.pack("<2H", 1, len(wide)) + wide if wide else b""
+        directory += (
+            struct.pack(
+                "<4s6H3L5H2L",
+                b"PK\1\2",
+                _VERSION,
+                _VERSION,
+                0,
+                0,
+                *_DATE,
+                checksum,
+                packed,
+                packed,
+                len(encoded),
+                len(wide),
+                0,
+                0,
+                0,
+                0,
+                begin,
+            )
+            + encoded
+            + wide
+        )
+        at += len(local) + len(encoded) + len(extra) + size
+        count += 1
+    stream.write(directory)
+    end = at + len(directory)
+    stream.write(END_64.pack(b"PK\6\6", END_64.size - 12, _VERSION, _VERSION, 0, 0, count, count, len(directory), at))
+    stream.write(LOCATOR_64.pack(b"PK\6\7", 0, end, 1))
+    stream.write(
+        END.pack(b"PK\5\6", 0, 0, min(count, 0xFFFF), min(count, 0xFFFF), min(len(directory), _WIDE), min(at, _WIDE), 0)
+    )

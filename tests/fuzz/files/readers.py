@@ -8,11 +8,17 @@ import os
 import pickle
 import pickletools
 import struct
+import sys
+import warnings
 import zipfile
 import zlib
+from argparse import Namespace
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -76,9 +82,9 @@ def _seeds_of(reader: Reader) -> list[bytes]:
 # ------------------------------------------------------------------------------------------------- files of polyad.save
 
 
-def _saved(value: Any) -> bytes:
+def _saved(value: Any, **options: Any) -> bytes:
     file = io.BytesIO()
-    polyad.save(value, file)
+    polyad.save(value, file, **options)
     return file.getvalue()
 
 
@@ -429,6 +435,67 @@ def _pytorch_seeds() -> list[bytes]:
     return [whole, mutations.zip_of({"a/data.pkl": plain}, 0), mutations.zip_of({"a/data.pkl": text[:40] + b"."}, 0)]
 
 
+def _written_seeds() -> list[bytes]:
+    """What `polyad.save` writes in PyTorch's format."""
+    model = nn.Sequential(nn.Linear(3, 2), nn.BatchNorm1d(2))
+    whole = np.arange(6.0).reshape(2, 3)
+    values = (
+        model.state_dict(),
+        [
+            polyad.arange(6)[:3],
+            {1, "a"},
+            deque([1], 2),
+            defaultdict(list, a=[1]),
+            Counter("aab"),
+            slice(1, 2),
+            range(3),
+        ],
+        [whole, whole.T, np.float64(1.5), np.array(["a", "bb"]), np.array(5), Path("a/b"), polyad.device("cuda:1")],
+    )
+    return [_saved(value, format="torch") for value in values]
+
+
+class _Sort(Enum):
+    ONE = 1
+
+
+def _whole_seeds() -> list[bytes]:
+    """Files for those who trust them: whole models, and objects of classes."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = nn.Sequential(nn.Linear(3, 2), nn.BatchNorm1d(2), nn.LSTM(2, 2))
+        values = (model, [Namespace(lr=0.1, sort=_Sort.ONE), {_Sort.ONE: datetime(2020, 1, 1)}], nn.LazyLinear(2))
+        return [(_FILES / "pytorch-module.pt").read_bytes(), *[_saved(value, format="torch") for value in values]]
+
+
+_ran: list[str] = []
+_is_watching = False
+
+
+def _watch(event: str, _: tuple[Any, ...]) -> None:
+    if _is_watching and event in ("os.system", "os.exec", "os.fork", "os.mkdir", "os.remove", "subprocess.Popen"):
+        _ran.append(event)
+
+
+@cache
+def _watched() -> None:
+    sys.addaudithook(_watch)
+
+
+def _load_trusted(path: Path) -> object:
+    """As somebody who trusts the file; what it runs of the system's is a finding."""
+    global _is_watching
+    _watched()
+    _ran.clear()
+    _is_watching = True
+    try:
+        return polyad.load(path, weights_only=False)
+    finally:
+        _is_watching = False
+        if _ran:
+            raise AssertionError(f"the file has run {_ran}")
+
+
 def _pytorch_legacy_seeds() -> list[bytes]:
     return [(_FILES / "pytorch-legacy.pt").read_bytes()]
 
@@ -462,6 +529,9 @@ def _mutated_pickle(random: Random, text: bytes) -> bytes:
             parts[place] = random.choice(
                 (b"(", b"t", b"R", b"b", b"Q", b"e", b"u", b"s", b"0", b"2", b"]", b"}", b")", b"\x85", b"\x93",
                  b"\x81", b"\x8f", b"\x90", b"\x91", b"h\0", b"q\0", b"\x94", b"cos\nsystem\n", b"cbuiltins\nset\n",
+                 b"cos\nmkdir\n", b"csubprocess\nPopen\n", b"cbuiltins\neval\n", b"X\x05\0\0\0fuzzy", b"\x85R",
+                 b")\x81", b"}b", b"cnumpy\ndtype\n", b"cnumpy._core.multiarray\nscalar\n", b"ccollections\ndeque\n",
+                 b"cpolyad.nn.modules.linear\nLinear\n", b"cpolyad.tensor\nTensor\n", b"cfuzz.files.readers\n_Sort\n",
                  b"J\xff\xff\xff\x7f", b"\x8a\x08" + random.randbytes(8), b"G" + random.randbytes(8))
             )  # fmt: skip
     return b"".join(parts)
@@ -544,6 +614,10 @@ READERS = {
                (SerializationError, *_ABSENT), (_change_header, _change_header_text)),
         Reader("pytorch", _pytorch_seeds, _load, (SerializationError, *_ABSENT),
                (_change_pickle, _change_pickle, _change_zip), (_large_pickle,)),
+        Reader("pytorch-written", _written_seeds, _load, (SerializationError, *_ABSENT),
+               (_change_pickle, _change_pickle, _change_zip)),
+        Reader("pytorch-trusted", _whole_seeds, _load_trusted, (SerializationError, *_ABSENT),
+               (_change_pickle, _change_pickle, _change_pickle), (_large_pickle,)),
         Reader("pytorch-legacy", _pytorch_legacy_seeds, _load, (SerializationError, *_ABSENT), (_change_legacy,)),
         Reader("gguf", _gguf_seeds, _load, (SerializationError,), (_change_gguf,), (_large_gguf,)),
         Reader("index", _index_seeds, _read_index, (SerializationError, FileTrouble), (_change_json,),

@@ -45,7 +45,7 @@ def test_what_is_saved_asynchronously_is_of_the_moment_it_was_saved(tmp_path, mo
 
     gate = threading.Event()
     save = serialization.save
-    monkeypatch.setattr(serialization, "save", lambda *args: (gate.wait(30), save(*args)))
+    monkeypatch.setattr(serialization, "save", lambda *args, **options: (gate.wait(30), save(*args, **options)))
     model = nn.Linear(2, 2)
     tensor = polyad.zeros(2)
     manager = CheckpointManager(tmp_path, asynchronous=True)

@@ -120,7 +120,7 @@ def test_a_failed_save_leaves_the_old_file(tmp_path, monkeypatch, error, writes)
 def test_an_object_that_cannot_be_saved_leaves_the_old_file(tmp_path):
     polyad.save("old", tmp_path / "model")
     with pytest.raises(TypeError):
-        polyad.save([1, {2}], tmp_path / "model")
+        polyad.save([1, lambda: 2], tmp_path / "model")
     assert polyad.load(tmp_path / "model") == "old"
     assert os.listdir(tmp_path) == ["model"]
 

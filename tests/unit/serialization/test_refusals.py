@@ -31,14 +31,14 @@ class Odd(dict):
 )
 def test_other_types_are_refused_with_the_place(value, message):
     with pytest.raises(TypeError, match=message):
-        saved(value)
+        saved(value, format="polyad")
 
 
 def test_numpy_values_are_refused_with_advice():
     import numpy
 
     with pytest.raises(TypeError, match=r"numpy.float64(.|\n)*\.item\(\)"):
-        saved({"lr": numpy.float64(1)})
+        saved({"lr": numpy.float64(1)}, format="polyad")
 
 
 def test_cycles_and_depths_are_refused():

@@ -37,7 +37,7 @@ def test_shards_by_url(url):
 def test_a_save_that_fails_leaves_what_was_there(url):
     polyad.save(1, url)
     with pytest.raises(TypeError):
-        polyad.save({"bad": object()}, url)
+        polyad.save({"bad": lambda: 1}, url)
     assert polyad.load(url) == 1
 
 
