@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar, TypeVar
 
+from ..arguments import explain
 from ..compatibility.absent import stand_in
 from ..history.hooks import RemovableHandle
 from .hook_methods import HookMethods
@@ -68,3 +69,6 @@ class OlderMethods(HookMethods):
 
     def _register_state_dict_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         return self.register_state_dict_post_hook(hook)
+
+
+explain(globals())

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import polyad
 from polyad import Tensor
-from polyad.errors import ArgumentError, ShapeError
+from polyad.errors import ShapeError
+from polyad.kinds import Positive
 
 from .metric import Metric
 
@@ -74,12 +75,8 @@ class _OfErrors(Metric):
     total: Tensor
     count: Tensor
 
-    def __init__(self, num_outputs: int = 1) -> None:
+    def __init__(self, num_outputs: Positive = 1) -> None:
         super().__init__()
-        if not isinstance(num_outputs, int) or num_outputs < 1:
-            raise ArgumentError(
-                f"{type(self).__name__}: num_outputs is {num_outputs!r}", fix="pass an int of at least 1"
-            )
         self.num_outputs = num_outputs
         self.add_state("total", polyad.zeros(num_outputs, dtype=polyad.float64))
         self.add_state("count", polyad.tensor(0, dtype=polyad.int64))
@@ -123,7 +120,7 @@ class MeanSquaredError(_OfErrors):
     tensor(1.4142)
     """
 
-    def __init__(self, squared: bool = True, num_outputs: int = 1) -> None:
+    def __init__(self, squared: bool = True, num_outputs: Positive = 1) -> None:
         super().__init__(num_outputs)
         self.squared = squared
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
+from ...arguments import explain
 from ...dtypes import finfo
 from ...errors import ArgumentError, NotSupported, safe_repr
 from ...functions import cat, dot, eye, geqrf, matrix_exp, mv, norm_except_dim, randn, vdot, where, zeros_like
@@ -282,3 +283,6 @@ def orthogonal(
         )
     register_parametrization(module, name, _Orthogonal(weight, orthogonal_map, use_trivialization), unsafe=True)
     return module
+
+
+explain(globals())

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
+from ...arguments import explain
 from ...errors import ArgumentError, OptionError, safe_repr
 from ...functions import norm_except_dim
 from ...state import warn_user
@@ -67,3 +68,6 @@ def remove_weight_norm(module: M, name: str = "weight") -> M:
         take_out(module, key)
         return module
     raise ArgumentError(f"remove_weight_norm: {safe_repr(name)} has no weight_norm", fix="name the tensor that has it")
+
+
+explain(globals())

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from polyad import datasets
+from polyad.arguments import explain
 from polyad.errors import ArgumentError, PolyadError
 from polyad.utils.data import Dataset
 
@@ -95,3 +96,6 @@ class ImageFolder(datasets.ImageFolder):
         pixels, target = super().__getitem__(index)
         picture = to_pil_image(pixels)
         return picture if self.picture_transform is None else self.picture_transform(picture), target
+
+
+explain(globals())
