@@ -21,7 +21,7 @@ def test_random_calls() -> None:
 
 
 def test_random_calls_of_packages() -> None:
-    report = calls.run("cpu", count=700, seed=SEED + 1, tries=20, part="packages")
+    report = calls.run("cpu", count=300, seed=SEED + 1, tries=20, part="packages")
     assert not report.counts, report.table()
     assert len(report.ends) > 5, "most calls end in the same way: the fuzzer draws nothing but nonsense"
 

@@ -193,7 +193,7 @@ def _counted(update: Any) -> Any:
 def _told_when_empty(compute: Any) -> Any:
     def told(self: Metric) -> Any:
         if not self._updates:
-            warnings.warn(f"{type(self).__name__}: compute() before any update()", UserWarning, stacklevel=2)
+            warnings.warn(f"{type(self).__name__}: compute() before any update()", UserWarning, stacklevel=3)
         with polyad.no_grad():
             return compute(self)
 

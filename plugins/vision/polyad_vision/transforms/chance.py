@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from numbers import Real
 from typing import Any
+
+import numpy as np
 
 import polyad
 from polyad import Tensor, nn
@@ -276,7 +277,7 @@ class ColorJitter(nn.Module):
     def _range(
         name: str, value: Any, center: float = 1.0, bound: tuple[float, float] = (0.0, math.inf)
     ) -> tuple[float, float] | None:
-        if isinstance(value, Real):
+        if isinstance(value, int | float | np.number):
             if value < 0:
                 raise ArgumentError(f"ColorJitter: {name} is {value}", fix="pass a number that is not negative")
             low, high = center - value, center + value
@@ -313,7 +314,7 @@ class ColorJitter(nn.Module):
 
 
 def _angles(op: str, name: str, value: Any) -> tuple[float, float]:
-    if isinstance(value, Real):
+    if isinstance(value, int | float | np.number):
         if value < 0:
             raise ArgumentError(f"{op}: {name} is {value}", fix="pass a number that is not negative, or (least, most)")
         return -float(value), float(value)
@@ -369,7 +370,7 @@ class RandomAffine(nn.Module):
             raise ArgumentError(f"RandomAffine: scale is {scale!r}", fix="pass positive numbers")
         self.shear: tuple[float, ...] | None = None
         if shear is not None:
-            four = not isinstance(shear, Real) and len(shear) == 4
+            four = not isinstance(shear, int | float | np.number) and len(shear) == 4
             self.shear = tuple(shear) if four else _angles("RandomAffine", "shear", shear)  # type: ignore[arg-type]
         self.translate, self.scale, self.interpolation = translate, scale, interpolation
         self.fill, self.center = fill, center
@@ -396,7 +397,7 @@ class GaussianBlur(nn.Module):
     def __init__(self, kernel_size: Sizes, sigma: float | Sequence[float] = (0.1, 2.0)) -> None:
         super().__init__()
         self.kernel_size = F._pair("GaussianBlur", "kernel_size", kernel_size)
-        ends = (sigma, sigma) if isinstance(sigma, Real) else tuple(sigma)
+        ends = (sigma, sigma) if isinstance(sigma, int | float | np.number) else tuple(sigma)
         if any(size < 1 or size % 2 == 0 for size in self.kernel_size) or not 0 < ends[0] <= ends[-1]:
             raise ArgumentError(
                 f"GaussianBlur: kernel_size {kernel_size!r}, sigma {sigma!r}",
@@ -448,7 +449,7 @@ class RandomErasing(nn.Module):
             if isinstance(self.value, str):
                 value = polyad.empty(channels, height, width).normal_().to(img.device, img.dtype)
             else:
-                numbers = [self.value] if isinstance(self.value, Real) else list(self.value)
+                numbers = [self.value] if isinstance(self.value, int | float | np.number) else list(self.value)
                 if len(numbers) not in (1, channels):
                     raise ArgumentError(
                         f"RandomErasing: {len(numbers)} values for {channels} channels", fix="pass one, or as many"

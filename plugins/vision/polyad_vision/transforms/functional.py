@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -236,7 +235,7 @@ def resize(
 
 
 def _mode(interpolation: InterpolationMode | int) -> InterpolationMode:
-    if isinstance(interpolation, Integral):
+    if isinstance(interpolation, int | np.integer):
         for mode, number in PILLOW_FILTERS.items():
             if number == interpolation:
                 return mode
@@ -246,7 +245,7 @@ def _mode(interpolation: InterpolationMode | int) -> InterpolationMode:
 
 
 def _target(size: int | Sequence[int], max_size: int | None, height: int, width: int) -> tuple[int, int]:
-    sizes = [size] if isinstance(size, Integral) else list(size)
+    sizes = [size] if isinstance(size, int | np.integer) else list(size)
     if len(sizes) not in (1, 2) or min(sizes) < 1:
         raise ArgumentError(f"resize: size is {size!r}", fix="pass a positive number or (height, width)")
     if len(sizes) == 2:
@@ -280,7 +279,7 @@ def pad(img: Image, padding: int | Sequence[int], fill: Any = 0, padding_mode: s
     tensor([[[3, 2, 1, 2, 3, 2, 1]]])
     """
     picture = needs("pad", img)
-    sizes = [padding] if isinstance(padding, Integral) else list(padding)
+    sizes = [padding] if isinstance(padding, int | np.integer) else list(padding)
     if len(sizes) not in (1, 2, 4):
         raise ArgumentError(f"pad: padding is {padding!r}", fix="pass 1, 2 or 4 numbers")
     ends = sizes * 4 if len(sizes) == 1 else sizes * 2 if len(sizes) == 2 else sizes
@@ -307,7 +306,7 @@ def _pillow_fill(fill: Any, img: Any) -> Any:
     bands = len(img.getbands())
     if fill is None:
         fill = 0
-    if isinstance(fill, Real):
+    if isinstance(fill, int | float | np.number):
         return fill if bands == 1 else (int(fill),) * bands
     return tuple(int(value) for value in (fill * bands if len(fill) == 1 else fill))
 
@@ -355,7 +354,7 @@ def center_crop(img: Image, output_size: int | Sequence[int]) -> Image:
 
 
 def _pair(op: str, name: str, value: int | float | Sequence[Any]) -> tuple[int, int]:
-    if isinstance(value, Real):
+    if isinstance(value, int | float | np.number):
         return int(value), int(value)
     if len(value) not in (1, 2):
         raise ArgumentError(f"{op}: {name} is {value!r}", fix="pass a number or (height, width)")
@@ -498,7 +497,7 @@ def affine(
         raise ArgumentError(f"affine: translate {translate!r}, center {center!r}", fix="pass (x, y) for each")
     if scale <= 0:
         raise ArgumentError(f"affine: scale is {scale}", fix="pass a positive number")
-    shears = [float(shear)] if isinstance(shear, Real) else list(shear)
+    shears = [float(shear)] if isinstance(shear, int | float | np.number) else list(shear)
     if len(shears) not in (1, 2):
         raise ArgumentError(f"affine: shear is {shear!r}", fix="pass a number or (x, y)")
     shears = [shears[0], shears[1] if len(shears) == 2 else 0.0]
