@@ -86,9 +86,11 @@ class ImageFolder(datasets.ImageFolder):
         root: str | os.PathLike[str],
         transform: Callable[[Any], Any] | None = None,
         target_transform: Callable[[int], Any] | None = None,
-        **options: Any,
+        *,
+        mode: str = "RGB",
+        damaged: str = "raise",
     ) -> None:
-        super().__init__(root, None, target_transform, **options)
+        super().__init__(root, None, target_transform, mode=mode, damaged=damaged)
         self.picture_transform = transform
         self.imgs = self.samples
 
