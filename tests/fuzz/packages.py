@@ -64,7 +64,8 @@ OBJECTS: dict[str, tuple[str, ...]] = {
     "metrics": (
         "Accuracy('multiclass', num_classes=3)", "Accuracy('binary')", "AUROC('binary')",
         "ConfusionMatrix('multiclass', num_classes=3)", "F1Score('multilabel', num_labels=2)", "MeanAbsoluteError()",
-        "MeanMetric()", "MeanSquaredError()", "MetricCollection([MeanSquaredError()])", "SumMetric()", "CatMetric()", "CohenKappa('binary')",
+        "MeanMetric()", "MeanSquaredError()", "MetricCollection([MeanSquaredError()])", "SumMetric()", "CatMetric()",
+        "CohenKappa('binary')",
         "CosineSimilarity()", "JaccardIndex('multiclass', num_classes=3)", "PearsonCorrCoef()", "R2Score()",
         "ROC('binary')", "SpearmanCorrCoef()", "StatScores('binary')", "AveragePrecision('binary', thresholds=3)",
         "WeightedMeanAbsolutePercentageError()",

@@ -188,10 +188,18 @@ def _checked(signature: inspect.Signature) -> list[tuple[int, str]]:
     ]
 
 
+def _fits_one(alternatives: tuple[tuple[str, Fits], ...], value: Any) -> bool:
+    """Whether *value* fits one of the alternatives; one that cannot be compared does not."""
+    try:
+        return any(fits(value) for _, fits in alternatives)
+    except Exception:
+        return False
+
+
 def _refused(function: str, name: str, annotation: str, value: Any) -> PolyadError | None:
     """The error for a *value* outside the kind or the choices of a parameter, None if it is inside."""
     alternatives = _alternatives(annotation)
-    if not alternatives or any(fits(value) for _, fits in alternatives):
+    if not alternatives or _fits_one(alternatives, value):
         return None
     wanted = " or ".join(words for words, _ in alternatives)
     kind = KINDS.get(re.split(r"\W", annotation)[0])
@@ -215,7 +223,7 @@ def misfit(function: str, signature: inspect.Signature, arguments: Mapping[str, 
         if parameter.kind is parameter.VAR_POSITIONAL:
             values = [(f"{name}[{place}]", one) for place, one in enumerate(value)]
         for label, one in values:
-            if alternatives and one is not parameter.default and not any(fits(one) for _, fits in alternatives):
+            if alternatives and one is not parameter.default and not _fits_one(alternatives, one):
                 *most, last = (words for words, _ in alternatives)
                 return wrong_type(function, label, one, f"{', '.join(most)} or {last}" if most else last)
     return None
@@ -296,6 +304,9 @@ _ARITY = re.compile(
 )
 """Python's words for a function of the user's that does not take what it is called with."""
 
+_LENGTH = re.compile(r"values to unpack|^(tuple|list) index out of range$")
+"""Python's words for a sequence that is too short or too long."""
+
 _OWN_METHOD = re.compile(
     r"iter\(\) returned non-|iteration over a 0-d array"
     r"|__\w+__(\(\))? (returned non-|should return|method not producing)"
@@ -361,6 +372,15 @@ def explained(function: str, signature: inspect.Signature, arguments: Mapping[st
         return OptionError(
             f"{function}: it divides by zero", operands=operands, fix="pass sizes and numbers that are not 0"
         )
+    if isinstance(error, (ValueError, IndexError)) and _LENGTH.search(str(error)):
+        length_error = IndexOutOfRange if isinstance(error, IndexError) else OptionError
+        return length_error(
+            f"{function}: a sequence or a shape among the arguments has another length than is needed: {error}",
+            operands=operands,
+            fix=f"compare the lengths with help(polyad.{function})",
+        )
+    if isinstance(error, ValueError) and str(error).startswith("cannot convert float"):
+        return OptionError(f"{function}: a number is NaN or infinite", operands=operands, fix="use a finite number")
     if isinstance(error, TypeError) and str(error).startswith("unhashable type"):
         return ArgumentTypeError(f"{function}: {error}", operands=operands, fix="pass a str or a number as key")
     if isinstance(error, OverflowError):
