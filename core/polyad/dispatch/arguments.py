@@ -379,6 +379,12 @@ def explained(function: str, signature: inspect.Signature, arguments: Mapping[st
             operands=operands,
             fix=f"compare the lengths with help(polyad.{function})",
         )
+    if isinstance(error, TypeError) and re.match("unsupported operand type|'.+' not supported between", str(error)):
+        return ArgumentTypeError(
+            f"{function}: an argument is not what can be computed with: {error}",
+            operands=operands,
+            fix="pass Python's own numbers, or tensors",
+        )
     if isinstance(error, ValueError) and str(error).startswith("cannot convert float"):
         return OptionError(f"{function}: a number is NaN or infinite", operands=operands, fix="use a finite number")
     if isinstance(error, TypeError) and str(error).startswith("unhashable type"):
