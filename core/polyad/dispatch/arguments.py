@@ -428,6 +428,8 @@ def explaining(function: F) -> F:
         try:
             arguments = signature.bind(*args, **kwargs).arguments
         except TypeError as mistake:
+            if "." not in function.__qualname__:
+                return error  # Python has said it, and by the name that was called
             own = signature.parameters.values()
             takes = ", ".join(str(one.replace(annotation=one.empty)) for one in own if one.name != "self")
             return ArgumentTypeError(f"{name}: {mistake}", fix=f"it takes {takes or 'no arguments'}")
