@@ -396,6 +396,7 @@ def fuzz(session: nox.Session) -> None:
     install(session, extras="test,opencl")
     session.run("python", "-m", "fuzz.calls", "--device=cpu", *session.posargs)
     session.run("python", "-m", "fuzz.calls", "--device=opencl", "--count=20000", *session.posargs)
+    session.run("python", "-m", "fuzz.calls", "--device=cpu", "--part=packages", "--count=20000", *session.posargs)
     session.run("python", "-m", "fuzz.programs", *session.posargs)
     session.run("python", "-m", "fuzz.files", *session.posargs)
     session.run("python", "-m", "fuzz.loaders")

@@ -15,6 +15,7 @@ To add an exception type, derive it from PolyadError and from the builtin type t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -79,7 +80,7 @@ def safe_repr(value: Any) -> str:
     '[1, 2]'
     """
     try:
-        text = repr(value)
+        text = re.sub(r"\s*\n\s*", " ", repr(value))
     except Exception as error:
         return f"(its repr() fails: {type(error).__name__})"
     return text if len(text) <= 60 else text[:57] + "..."
@@ -195,6 +196,16 @@ def wrong_type(function: str, name: str, value: Any, wanted: str) -> ArgumentTyp
 
 class ArgumentError(PolyadError, ValueError):
     """An argument of the right type with a value outside what is allowed."""
+
+
+class KindError(ArgumentTypeError, ArgumentError):
+    """An argument that is not even of the type of its kind: PyTorch raises TypeError or ValueError, by the layer."""
+
+
+class KeyMissing(PolyadError, KeyError):
+    """A key that a mapping has not."""
+
+    __str__ = PolyadError.__str__  # KeyError's shows a repr
 
 
 class ConditionError(ArgumentError, AssertionError):

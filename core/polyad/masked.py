@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from . import functions
-from .dispatch.arguments import explaining
+from .arguments import explain
 from .dtypes import INTEGER, DType, bool_, float32, iinfo, int64
 from .errors import ArgumentError, ArgumentTypeError, IndexOutOfRange
 from .functions import where
@@ -85,7 +85,6 @@ def _as_sum(input: Tensor, dtype: DType | None) -> DType:
     return dtype or (int64 if input.dtype.category <= INTEGER else input.dtype)
 
 
-@explaining
 def sum(
     input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: DType | None = None, mask: Tensor | None = None
 ) -> Tensor:
@@ -99,7 +98,6 @@ def sum(
     return functions.sum(filled, _dims("sum", dim, input), keepdim, dtype=dtype)
 
 
-@explaining
 def prod(
     input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: DType | None = None, mask: Tensor | None = None
 ) -> Tensor:
@@ -115,7 +113,6 @@ def prod(
     return result
 
 
-@explaining
 def cumsum(input: Tensor, dim: int, *, dtype: DType | None = None, mask: Tensor | None = None) -> Tensor:
     """Sums up to each place.
 
@@ -126,7 +123,6 @@ def cumsum(input: Tensor, dim: int, *, dtype: DType | None = None, mask: Tensor 
     return functions.cumsum(_filled("cumsum", input, mask, 0), dim, dtype=dtype or input.dtype)
 
 
-@explaining
 def cumprod(input: Tensor, dim: int, *, dtype: DType | None = None, mask: Tensor | None = None) -> Tensor:
     """Products up to each place.
 
@@ -137,7 +133,6 @@ def cumprod(input: Tensor, dim: int, *, dtype: DType | None = None, mask: Tensor
     return functions.cumprod(_filled("cumprod", input, mask, 1), dim, dtype=dtype or input.dtype)
 
 
-@explaining
 def amax(
     input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: DType | None = None, mask: Tensor | None = None
 ) -> Tensor:
@@ -151,7 +146,6 @@ def amax(
     return functions.amax(filled, _dims("amax", dim, input), keepdim).to(dtype or input.dtype)
 
 
-@explaining
 def amin(
     input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: DType | None = None, mask: Tensor | None = None
 ) -> Tensor:
@@ -165,7 +159,6 @@ def amin(
     return functions.amin(filled, _dims("amin", dim, input), keepdim).to(dtype or input.dtype)
 
 
-@explaining
 def argmax(
     input: Tensor,
     dim: int | None = None,
@@ -184,7 +177,6 @@ def argmax(
     return functions.argmax(filled, dim, keepdim).to(dtype or input.dtype)
 
 
-@explaining
 def argmin(
     input: Tensor,
     dim: int | None = None,
@@ -209,7 +201,6 @@ def _count(op: str, input: Tensor, dims: tuple[int, ...], keepdim: bool, mask: T
     return functions.sum(kept, dims, keepdim)
 
 
-@explaining
 def mean(
     input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: DType | None = None, mask: Tensor | None = None
 ) -> Tensor:
@@ -230,7 +221,6 @@ def mean(
     return sum(input, dims, keepdim=keepdim, dtype=result, mask=mask) / _count("mean", input, dims, keepdim, mask)
 
 
-@explaining
 def median(
     input: Tensor, dim: int = -1, *, keepdim: bool = False, dtype: DType | None = None, mask: Tensor | None = None
 ) -> Tensor:
@@ -256,7 +246,6 @@ def median(
     return found.to(dtype or input.dtype)
 
 
-@explaining
 def logsumexp(
     input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: DType | None = None, mask: Tensor | None = None
 ) -> Tensor:
@@ -270,7 +259,6 @@ def logsumexp(
     return functions.logsumexp(filled, _dims("logsumexp", dim, input), keepdim).to(dtype or input.dtype)
 
 
-@explaining
 def logaddexp(
     input: Tensor,
     other: Tensor,
@@ -291,7 +279,6 @@ def logaddexp(
     return functions.logaddexp(left, right).to(dtype or input.dtype)
 
 
-@explaining
 def norm(
     input: Tensor,
     ord: float | None = 2.0,
@@ -340,7 +327,6 @@ def _spread(
     return (total / left).to(result)
 
 
-@explaining
 def var(
     input: Tensor,
     dim: Dims = None,
@@ -361,7 +347,6 @@ def var(
     return _spread("var", input, dim, unbiased, correction, keepdim, dtype, mask)
 
 
-@explaining
 def std(
     input: Tensor,
     dim: Dims = None,
@@ -381,7 +366,6 @@ def std(
     return _spread("std", input, dim, unbiased, correction, keepdim, dtype, mask).sqrt()
 
 
-@explaining
 def softmax(input: Tensor, dim: int, *, dtype: DType | None = None, mask: Tensor | None = None) -> Tensor:
     """Exponentials divided by their sum along *dim*; 0 for what is left out.
 
@@ -392,7 +376,6 @@ def softmax(input: Tensor, dim: int, *, dtype: DType | None = None, mask: Tensor
     return F.softmax(_filled("softmax", input, mask, _lowest(input)), dim, dtype=dtype or input.dtype)
 
 
-@explaining
 def log_softmax(input: Tensor, dim: int, *, dtype: DType | None = None, mask: Tensor | None = None) -> Tensor:
     """The logarithm of `softmax`, without overflow.
 
@@ -403,7 +386,6 @@ def log_softmax(input: Tensor, dim: int, *, dtype: DType | None = None, mask: Te
     return F.log_softmax(_filled("log_softmax", input, mask, _lowest(input)), dim, dtype=dtype or input.dtype)
 
 
-@explaining
 def softmin(input: Tensor, dim: int, *, dtype: DType | None = None, mask: Tensor | None = None) -> Tensor:
     """`softmax` of the negated input.
 
@@ -414,7 +396,6 @@ def softmin(input: Tensor, dim: int, *, dtype: DType | None = None, mask: Tensor
     return F.softmin(_filled("softmin", input, mask, _highest(input)), dim, dtype=dtype or input.dtype)
 
 
-@explaining
 def normalize(
     input: Tensor,
     ord: float,
@@ -432,3 +413,6 @@ def normalize(
     """
     lengths = norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask)
     return _filled("normalize", input, mask, 0) / functions.maximum(lengths, lengths.new_full((), eps))
+
+
+explain(globals())

@@ -86,7 +86,7 @@ def _changed(random: Random, target: Target, call: Call) -> Call:
         place = random.choice(free if call.keep > 1 and free else range(len(args)))
         if args[place].startswith(("filled", "sampled", "torch.empty", "leaf", "result")):
             args[place] = random.choice(LAYOUTS).format(args[place])
-    elif how < 0.55 and args and not (call.keep > 1 or call.keep and (target.fixed or call.target in WRAPPERS)):
+    elif how < 0.55 and args and not (call.keep > 1 or (call.keep and (target.fixed or call.target in WRAPPERS))):
         args[0] = tensor(random)
     elif how < 0.75 and names:
         unused = [name for name in names[len(args) :] if name not in ("forward",)] or [

@@ -7,6 +7,7 @@ them. To have another package called, add its path to `SPACES`; a class that nee
 
 from __future__ import annotations
 
+import enum
 import importlib
 import inspect
 from collections.abc import Iterator
@@ -63,7 +64,11 @@ OBJECTS: dict[str, tuple[str, ...]] = {
     "metrics": (
         "Accuracy('multiclass', num_classes=3)", "Accuracy('binary')", "AUROC('binary')",
         "ConfusionMatrix('multiclass', num_classes=3)", "F1Score('multilabel', num_labels=2)", "MeanAbsoluteError()",
-        "MeanMetric()", "MeanSquaredError()", "MetricCollection([MeanSquaredError()])", "SumMetric()",
+        "MeanMetric()", "MeanSquaredError()", "MetricCollection([MeanSquaredError()])", "SumMetric()", "CatMetric()",
+        "CohenKappa('binary')",
+        "CosineSimilarity()", "JaccardIndex('multiclass', num_classes=3)", "PearsonCorrCoef()", "R2Score()",
+        "ROC('binary')", "SpearmanCorrCoef()", "StatScores('binary')", "AveragePrecision('binary', thresholds=3)",
+        "WeightedMeanAbsolutePercentageError()",
     ),
     "vision.transforms": (
         "RandAugment()", "TrivialAugmentWide()", "ColorJitter(0.5)", "GaussianBlur(3)", "RandomAffine(10)",
@@ -80,10 +85,10 @@ NOT_CALLED = frozenset(
         "register_module_buffer_registration_hook", "register_module_forward_pre_hook",
         "register_module_full_backward_hook", "register_module_full_backward_pre_hook",
         "register_module_module_registration_hook", "register_module_parameter_registration_hook",
-        "share_memory", "share_memory_", "save_image",
+        "share_memory", "share_memory_", "save_image", "initialize_parameters",
     }
 )  # fmt: skip
-"""What changes the process for good, or writes files."""
+"""What changes the process for good, writes files, or is for polyad alone to call."""
 
 OBJECT_METHODS = ("__call__", "__getitem__", "__setitem__", "__delitem__", "__contains__", "__add__", "__len__")
 
@@ -109,7 +114,7 @@ def called() -> Iterator[tuple[str, Any]]:
         for name in _names(module):
             found = getattr(module, name)
             theirs = getattr(found, "__module__", "").partition(".")[0].startswith("polyad")
-            error = isinstance(found, type) and issubclass(found, Exception)
+            error = isinstance(found, type) and issubclass(found, (Exception, enum.Enum))
             abstract = inspect.isabstract(found) or found is polyad.nn.Module
             if callable(found) and theirs and not (error or abstract) and name not in NOT_CALLED:
                 yield f"torch.{space}.{name}", found

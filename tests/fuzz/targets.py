@@ -125,7 +125,7 @@ def _of_packages() -> Iterator[Target]:
         for text in objects:
             for name, method in packages.methods(space, text):
                 parameters = dict(_parameters(method) or {"other": ""})
-                parameters.pop("self", None)
+                parameters = {one: text for one, text in parameters.items() if one != "self" and one[0] != "_"}
                 fixed = {"object of": f"={packages.source_in(space, text)}", "method": f"={name!r}"}
                 yield Target("invoked", {**fixed, **parameters})
 

@@ -20,6 +20,12 @@ def test_random_calls() -> None:
     assert len(report.ends) > 5, "most calls end in the same way: the fuzzer draws nothing but nonsense"
 
 
+def test_random_calls_of_packages() -> None:
+    report = calls.run("cpu", count=300, seed=SEED + 1, tries=20, part="packages")
+    assert not report.counts, report.table()
+    assert len(report.ends) > 5, "most calls end in the same way: the fuzzer draws nothing but nonsense"
+
+
 def test_random_programs(capsys: pytest.CaptureFixture[str]) -> None:
     assert programs.main(["--count", "40", "--seed", str(SEED), "--device", "cpu"]) == 0, capsys.readouterr().out
 

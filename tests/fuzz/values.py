@@ -8,6 +8,7 @@ it.
 from __future__ import annotations
 
 import collections
+import contextlib
 import decimal
 import fractions
 import math
@@ -91,6 +92,18 @@ def _values(dtype: Any, shape: tuple[int, ...]) -> np.ndarray:
     return np.asarray(pattern.astype(twin)).reshape(shape)
 
 
+def _many(shapes: list[Any]) -> bool:
+    """Whether one of the *shapes* has more than a million elements."""
+    for shape in shapes:
+        with contextlib.suppress(Exception):
+            if np.prod([max(int(size), 1) for size in shape], dtype=object) > 1 << 20:
+                return True
+        with contextlib.suppress(Exception):
+            if int(shape) > 1 << 20:
+                return True
+    return False
+
+
 class Words:
     """The functions in sources that depend on the device."""
 
@@ -144,7 +157,9 @@ class Words:
         return eval(source, scope)
 
     def invoked(self, object: Any, name: str, /, *args: Any, **kwargs: Any) -> Any:
-        """The method *name* of *object*, called."""
+        """The method *name* of *object*, called, unless it would draw millions of samples."""
+        if "sample" in name and _many([*args, *kwargs.values()]):
+            return None
         return getattr(object, name)(*args, **kwargs)
 
     def layer(self) -> Any:

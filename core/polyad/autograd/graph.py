@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Any, Literal
 
 from ..dispatch.arguments import explaining
-from ..errors import ArgumentError, AutogradError, safe_repr, wrong_type
+from ..errors import AutogradError, wrong_type
 from ..history.hooks import RemovableHandle
 from ..history.node import GradientEdge, Node, Output, add_hook
 from ..locks import Lock
@@ -120,8 +120,6 @@ def register_multi_grad_hook(
     [tensor([2., 2.]), None]
     >>> handle.remove()
     """
-    if not isinstance(mode, str) or mode not in ("all", "any"):
-        raise ArgumentError(f"register_multi_grad_hook: mode is {safe_repr(mode)}", fix='pass "all" or "any"')
     tensors = tuple(tensors)
     for position, tensor in enumerate(tensors):
         if not check_tensor(tensor, "register_multi_grad_hook", f"tensors[{position}]").requires_grad:

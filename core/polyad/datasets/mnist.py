@@ -28,6 +28,7 @@ class MNIST(TensorDataset):
             ``t10k-images-idx3-ubyte.gz`` and ``t10k-labels-idx1-ubyte.gz``, or the same unpacked, without ``.gz``.
             Nothing is downloaded.
         train: the training part; False gives the held-out part.
+        download: nothing is downloaded; files that are missing are an error that says what to do.
 
     Raises:
         FileNotFoundError: no such folder, or a file is not in it.
@@ -40,7 +41,7 @@ class MNIST(TensorDataset):
     images: Tensor
     labels: Tensor
 
-    def __init__(self, root: str | os.PathLike[str], train: bool = True) -> None:
+    def __init__(self, root: str | os.PathLike[str], train: bool = True, download: bool = False) -> None:
         part = "train" if train else "t10k"
         folder = Path(checked_path(root, type(self).__name__))
         images_path, labels_path = (

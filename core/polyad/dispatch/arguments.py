@@ -5,12 +5,17 @@ caller ("'str' object has no attribute '_array'"). When such an exception leaves
 each argument with its annotation, names the first that does not fit, or else says which call failed with what.
 Exceptions of the user's own code (a callback, an ``__array__``, a warning turned into an error) pass as they are.
 
+What is wrong but would not be noticed is checked before a call, where an annotation is a kind of `polyad.kinds` or a
+``Literal``: see `explaining`.
+
 To have an annotation understood, add its words to `_UNDERSTOOD`. Unknown annotations fit everything.
 """
 
 from __future__ import annotations
 
+import ast
 import inspect
+import os
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -27,13 +32,18 @@ from ..errors import (
     IndexOutOfRange,
     InternalError,
     KernelFailure,
+    KeyMissing,
+    KindError,
     NoData,
+    NotSupported,
     OptionError,
     OutOfMemory,
     PolyadError,
     ShapeError,
+    safe_repr,
     wrong_type,
 )
+from ..kinds import KINDS
 from ..layout import int_of
 from ..memory_formats import MemoryFormat
 from ..tensor import Tensor
@@ -105,9 +115,31 @@ _GENERIC: dict[str, tuple[str, Fits]] = {
     "Callable": ("a function", callable),
     "Iterable": ("an iterable", _answers(iter)),
     "Sized": ("something of a length", _answers(len)),
+    "SupportsFloat": ("a number", _is_real),
+    "PathLike": ("a path", lambda value: isinstance(value, (str, os.PathLike))),
+    "os.PathLike": ("a path", lambda value: isinstance(value, (str, os.PathLike))),
+    "list": ("a list", lambda value: isinstance(value, (list, tuple))),
+    "type": ("a class", lambda value: isinstance(value, type)),
+    "OrderedDict": ("a dict", lambda value: isinstance(value, Mapping)),
+    "Mapping": ("a dict", lambda value: isinstance(value, Mapping)),
+    "dict": ("a dict", lambda value: isinstance(value, Mapping)),
     "Sequence": ("a sequence", lambda value: _answers(len)(value) and hasattr(type(value), "__getitem__")),
 }
 """The same for annotations with anything in brackets."""
+
+_CLASSES = (
+    "BasePruningMethod", "Buffer", "Constraint", "Distribution", "Generator", "LRScheduler", "Metric",
+    "MetricCollection", "Module", "Optimizer", "PackedSequence", "Parameter", "Transform",
+)  # fmt: skip
+"""Classes of higher layers, known by their names."""
+
+
+def _is_one(name: str) -> Fits:
+    return lambda value: any(base.__name__ == name for base in type(value).__mro__)
+
+
+_UNDERSTOOD.update((name, (f"a {name}", _is_one(name))) for name in _CLASSES)
+_UNDERSTOOD.update((name, (kind.words, kind.fits)) for name, kind in KINDS.items())
 
 _ALIASES = {
     "PerAxis": "int | Sequence[int]",
@@ -116,6 +148,8 @@ _ALIASES = {
     "tuple[int, ...]": "Sequence[int]",
     "tuple[int, int]": "Sequence[int]",
     "list[int]": "Sequence[int]",
+    "polyad.dtype": "DType",
+    "polyad.device": "Device",
 }
 """Names that families give to annotations, and tuples and lists, which are told by their elements."""
 
@@ -127,7 +161,7 @@ def _alternatives(annotation: str) -> tuple[tuple[str, Fits], ...]:
         annotation = annotation.replace(alias, meaning)
     alternatives = []
     for part in re.split(r" \| (?![^\[]*\])", annotation):
-        understood = _UNDERSTOOD.get(part) or _GENERIC.get(part.partition("[")[0])
+        understood = _UNDERSTOOD.get(part) or _GENERIC.get(part.partition("[")[0]) or _choice(part)
         if understood is None:
             return ()
         if understood not in alternatives:
@@ -135,17 +169,63 @@ def _alternatives(annotation: str) -> tuple[tuple[str, Fits], ...]:
     return tuple(alternatives)
 
 
+def _choice(annotation: str) -> tuple[str, Fits] | None:
+    """What fits ``Literal['a', 'b']``, and its name."""
+    if not annotation.startswith("Literal["):
+        return None
+    choices = ast.literal_eval(annotation.removeprefix("Literal")).copy()
+    words = f"{', '.join(map(repr, choices[:-1]))} or {choices[-1]!r}" if len(choices) > 1 else repr(choices[0])
+    return words, lambda value: isinstance(value, (str, int, float)) and value in choices
+
+
+def _checked(signature: inspect.Signature) -> list[tuple[int, str]]:
+    """The parameters that are checked before a call, with their places."""
+    asked = re.compile(rf"({'|'.join(KINDS)}|Literal)\b")
+    return [
+        (place, name)
+        for place, (name, parameter) in enumerate(signature.parameters.items())
+        if asked.match(_text(parameter.annotation))
+    ]
+
+
+def _fits_one(alternatives: tuple[tuple[str, Fits], ...], value: Any) -> bool:
+    """Whether *value* fits one of the alternatives; one that cannot be compared does not."""
+    try:
+        return any(fits(value) for _, fits in alternatives)
+    except Exception:
+        return False
+
+
+def _refused(function: str, name: str, annotation: str, value: Any) -> PolyadError | None:
+    """The error for a *value* outside the kind or the choices of a parameter, None if it is inside."""
+    alternatives = _alternatives(annotation)
+    if not alternatives or _fits_one(alternatives, value):
+        return None
+    wanted = " or ".join(words for words, _ in alternatives)
+    kind = KINDS.get(re.split(r"\W", annotation)[0])
+    if kind is not None and not kind.is_of_type(value):
+        error = wrong_type(function, name, value, kind.type)
+        return KindError(error.message, operands={name: value}, fix=f"pass {wanted} as {name}")
+    return ArgumentError(
+        f"{function}: {name} must be {wanted}, not {safe_repr(value)}",
+        operands={name: value},
+        fix=f"pass {wanted} as {name}",
+    )
+
+
 def misfit(function: str, signature: inspect.Signature, arguments: Mapping[str, Any]) -> PolyadError | None:
     """The error for the first argument that does not fit its annotation, None if all do."""
     for name, parameter in signature.parameters.items():
-        if name not in arguments or parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+        if name not in arguments or parameter.kind is parameter.VAR_KEYWORD:
             continue
         value, alternatives = arguments[name], _alternatives(_text(parameter.annotation))
-        if not alternatives or value is parameter.default or any(fits(value) for _, fits in alternatives):
-            continue
-        *most, last = (words for words, _ in alternatives)
-        wanted = f"{', '.join(most)} or {last}" if most else last
-        return wrong_type(function, name, value, wanted)
+        values = [(name, value)]
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            values = [(f"{name}[{place}]", one) for place, one in enumerate(value)]
+        for label, one in values:
+            if alternatives and one is not parameter.default and not _fits_one(alternatives, one):
+                *most, last = (words for words, _ in alternatives)
+                return wrong_type(function, label, one, f"{', '.join(most)} or {last}" if most else last)
     return None
 
 
@@ -224,6 +304,9 @@ _ARITY = re.compile(
 )
 """Python's words for a function of the user's that does not take what it is called with."""
 
+_LENGTH = re.compile(r"values to unpack|^(tuple|list) index out of range$")
+"""Python's words for a sequence that is too short or too long."""
+
 _OWN_METHOD = re.compile(
     r"iter\(\) returned non-|iteration over a 0-d array"
     r"|__\w+__(\(\))? (returned non-|should return|method not producing)"
@@ -247,7 +330,7 @@ def explained(function: str, signature: inspect.Signature, arguments: Mapping[st
             return misfit(function, signature, arguments) or error
         if not isinstance(error, (ArgumentTypeError, KernelFailure)) or isinstance(error, DataError):
             return error
-        if error.message.partition(":")[0] in (function, "out"):
+        if not {*function.split("."), "out"}.isdisjoint(error.message.partition(":")[0].split(".")):
             return error  # told by this very call
         return misfit(function, signature, arguments) or error
     if not isinstance(error, (*_SPOKEN, *DEFECTS)) or _is_users(error):
@@ -258,8 +341,16 @@ def explained(function: str, signature: inspect.Signature, arguments: Mapping[st
     found = misfit(function, signature, arguments)
     if found is not None:
         return found
+    if isinstance(error, NotImplementedError):
+        what = str(error) or "it is not defined for this class"
+        return NotSupported(f"{function}: {what}", operands=operands, fix="define it in a subclass, or do without")
+    if isinstance(error, KeyError):
+        key = error.args[0] if error.args else None
+        return KeyMissing(f"{function}: there is no {safe_repr(key)}", operands=operands, fix="ask what keys there are")
     if isinstance(error, AttributeError) and not _asked_of_unknown(signature, operands, error):
-        return defect(function, operands, error)
+        blame = defect(function, operands, error)
+        blame.untold = error  # type: ignore[attr-defined]
+        return blame
     if is_out_of_memory(error):
         return OutOfMemory(
             f"{function}: the device has not enough memory",
@@ -277,6 +368,27 @@ def explained(function: str, signature: inspect.Signature, arguments: Mapping[st
             operands=operands,
             fix="mend that method, or pass Python's own numbers and lists",
         )
+    if isinstance(error, ZeroDivisionError):
+        return OptionError(
+            f"{function}: it divides by zero", operands=operands, fix="pass sizes and numbers that are not 0"
+        )
+    if isinstance(error, (ValueError, IndexError)) and _LENGTH.search(str(error)):
+        length_error = IndexOutOfRange if isinstance(error, IndexError) else OptionError
+        return length_error(
+            f"{function}: a sequence or a shape among the arguments has another length than is needed: {error}",
+            operands=operands,
+            fix=f"compare the lengths with help(polyad.{function})",
+        )
+    if isinstance(error, TypeError) and re.match("unsupported operand type|'.+' not supported between", str(error)):
+        return ArgumentTypeError(
+            f"{function}: an argument is not what can be computed with: {error}",
+            operands=operands,
+            fix="pass Python's own numbers, or tensors",
+        )
+    if isinstance(error, ValueError) and str(error).startswith("cannot convert float"):
+        return OptionError(f"{function}: a number is NaN or infinite", operands=operands, fix="use a finite number")
+    if isinstance(error, TypeError) and str(error).startswith("unhashable type"):
+        return ArgumentTypeError(f"{function}: {error}", operands=operands, fix="pass a str or a number as key")
     if isinstance(error, OverflowError):
         return OptionError(f"{function}: a number is too large: {error}", operands=operands, fix="use a smaller number")
     told = f"{function}: the arguments do not fit together: {type(error).__name__}: {error}"
@@ -306,26 +418,51 @@ def explaining(function: F) -> F:
     """*function*, a public function that is no op, such that errors say what is wrong with its arguments.
 
     A method is called by its class in the message. Calls of functions that a user passed may be inside: what they raise
-    passes as it is.
+    passes as it is. Arguments whose annotations begin with a kind (`polyad.kinds`) or ``Literal[`` are checked before.
     """
+    signature = inspect.signature(function)
+    checked = _checked(signature)
+
+    def raised(args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> Exception:
+        name = _called(function, signature, args)
+        try:
+            arguments = signature.bind(*args, **kwargs).arguments
+        except TypeError as mistake:
+            if "." not in function.__qualname__:
+                return error  # Python has said it, and by the name that was called
+            own = signature.parameters.values()
+            takes = ", ".join(str(one.replace(annotation=one.empty)) for one in own if one.name != "self")
+            return ArgumentTypeError(f"{name}: {mistake}", fix=f"it takes {takes or 'no arguments'}")
+        return explained(name, signature, arguments, error)
 
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
+        for place, name in checked:
+            if place < len(args) or name in kwargs:
+                value = args[place] if place < len(args) else kwargs[name]
+                annotation = _text(signature.parameters[name].annotation)
+                refusal = _refused(_called(function, signature, args), name, annotation, value)
+                if refusal is not None:
+                    raise refusal
         try:
             return function(*args, **kwargs)
         except Exception as error:
-            signature = inspect.signature(function)
-            try:
-                arguments = signature.bind(*args, **kwargs).arguments
-            except TypeError:  # Python has said what is wrong with their number or names
-                raise error from None
-            name = type(args[0]).__name__ if function.__name__ == "__init__" else function.__qualname__
-            problem = explained(name, signature, arguments, error)
+            problem = raised(args, kwargs, error)
             if problem is error:
                 raise
             raise problem from error
 
+    call.__explains__ = True  # type: ignore[attr-defined]
     return call  # type: ignore[return-value]
+
+
+def _called(function: Callable[..., Any], signature: inspect.Signature, args: tuple[Any, ...]) -> str:
+    """The name of *function* in a message: a method is called by the class of its object, however private its own."""
+    first = next(iter(signature.parameters), "")
+    if first not in ("self", "cls") or not args:
+        return function.__qualname__
+    kind = (args[0] if first == "cls" else type(args[0])).__name__
+    return kind if function.__name__ in ("__init__", "__call__", "forward") else f"{kind}.{function.__name__}"
 
 
 def defect(function: str, operands: Mapping[str, Any], error: Exception) -> InternalError:
@@ -369,6 +506,7 @@ def _shown(signature: inspect.Signature, arguments: Mapping[str, Any]) -> dict[s
         name: arguments[name]
         for name, parameter in signature.parameters.items()
         if name in arguments and arguments[name] is not parameter.default
+        if name not in ("self", "cls") or isinstance(arguments[name], Tensor)
     }
 
 
@@ -382,6 +520,6 @@ def _is_users(error: BaseException) -> bool:
         frame = frame.tb_next
     inside = next((position for position, name in enumerate(names) if name == "polyad"), len(names))
     return any(
-        not name.startswith(("polyad", "numpy", "scipy", "ml_dtypes")) and name not in sys.stdlib_module_names
+        not name.startswith(("polyad", "numpy", "scipy", "ml_dtypes", "PIL")) and name not in sys.stdlib_module_names
         for name in names[inside:]
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..arguments import explain
 from . import constraints, transforms
 from .constraints import Constraint
 from .transform import Transform
@@ -95,3 +96,6 @@ def _of_parts(registry: ConstraintRegistry) -> dict[Any, Factory]:
 for _registry, _rows in ((biject_to, _ONLY_BIJECT), (transform_to, _ONLY_TRANSFORM)):
     for _constraint, _factory in {**_BOTH, **_rows, **_of_parts(_registry)}.items():
         _registry.register(_constraint, _factory)
+
+
+explain(globals())

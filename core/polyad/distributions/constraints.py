@@ -10,8 +10,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, overload
 
 from .. import functions as F, linalg
+from ..arguments import Explained, explain
 from ..dtypes import bool_, finfo
-from ..errors import ArgumentError, ConditionError
+from ..errors import ArgumentError, ArgumentTypeError, ConditionError
 from ..tensor import Tensor
 
 __all__ = [
@@ -50,7 +51,7 @@ __all__ = [
 ]
 
 
-class Constraint:
+class Constraint(Explained):
     """A region in which a variable may lie.
 
     Attributes:
@@ -231,7 +232,10 @@ class _Bounded(Constraint):
     def __init__(self, *args: Any, **named: Any) -> None:
         given = dict(zip(self.bounds, args, strict=False)) | named
         if len(args) + len(named) != len(self.bounds) or set(given) != set(self.bounds):
-            raise TypeError(f"{type(self).__name__.removeprefix('_')} takes {', '.join(self.bounds)}")
+            takes = ", ".join(self.bounds)
+            raise ArgumentTypeError(
+                f"{type(self).__name__.removeprefix('_')}: it takes {takes}", fix=f"pass {takes}, numbers or tensors"
+            )
         self.__dict__.update(given)
 
 
@@ -446,3 +450,6 @@ positive_semidefinite = _PositiveSemidefinite()
 positive_definite = _PositiveDefinite()
 cat = _Cat
 stack = _Stack
+
+
+explain(globals())

@@ -13,7 +13,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .. import functions as F
-from ..errors import ArgumentError
+from ..arguments import Explained
+from ..errors import ArgumentError, ShapeError
 from ..history.grad_mode import no_grad
 from ..layout import Size
 from ..ops.reductions.any_all import anywhere
@@ -30,7 +31,7 @@ __all__ = ["Distribution"]
 D = TypeVar("D", bound="Distribution")
 
 
-class Distribution:
+class Distribution(Explained):
     """A probability distribution over events of ``event_shape``, a batch of ``batch_shape`` of them.
 
     Args:
@@ -148,7 +149,14 @@ class Distribution:
         return self._event_shape
 
     def _extended_shape(self, sample_shape: Sequence[int] = ()) -> Size:
-        return Size((*sample_shape, *self._batch_shape, *self._event_shape))
+        shape = Size((*sample_shape, *self._batch_shape, *self._event_shape))
+        if any(size < 0 for size in shape):
+            raise ShapeError(
+                f"{type(self).__name__}: sample_shape has a negative size",
+                operands={"sample_shape": sample_shape},
+                fix="pass sizes of at least 0",
+            )
+        return shape
 
     def _get_checked_instance(self, cls: type, _instance: Any = None) -> Any:
         if _instance is not None:
@@ -165,7 +173,7 @@ class Distribution:
         owners = (c for c in type(self).__mro__ if c.__module__.startswith(__package__) and "__init__" in vars(c))
         return self._get_checked_instance(next(owners), _instance)
 
-    def expand(self: D, batch_shape: Sequence[int], _instance: Any = None) -> D:
+    def expand(self: D, batch_shape: Sequence[int], _instance: Distribution | None = None) -> D:
         """The distribution with parameters expanded to *batch_shape*; no memory is copied.
 
         >>> import polyad as torch

@@ -32,7 +32,9 @@ class Independent(Distribution, Generic[D]):
     arg_constraints: dict[str, constraints.Constraint] = {}
     base_dist: D
 
-    def __init__(self, base_distribution: D, reinterpreted_batch_ndims: int, validate_args: bool | None = None) -> None:
+    def __init__(
+        self, base_distribution: Distribution, reinterpreted_batch_ndims: int, validate_args: bool | None = None
+    ) -> None:
         batch = base_distribution.batch_shape
         if reinterpreted_batch_ndims > len(batch):
             raise ArgumentError(
@@ -41,7 +43,7 @@ class Independent(Distribution, Generic[D]):
                 fix="pass at most that number",
             )
         cut = len(batch) - reinterpreted_batch_ndims
-        self.base_dist = base_distribution
+        self.base_dist = base_distribution  # type: ignore[assignment]
         self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
         self.has_rsample = base_distribution.has_rsample
         self.has_enumerate_support = base_distribution.has_enumerate_support and not reinterpreted_batch_ndims

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..arguments import explain
 from ..errors import NotSupported, wrong_type
 from ..state import warn_user
 from ..tensor import Tensor
@@ -86,3 +87,6 @@ def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
             fix="add one with register_kl, or estimate it from samples: (p.log_prob(x) - q.log_prob(x)).mean(0)",
         )
     return formula(p, q)
+
+
+explain(globals())

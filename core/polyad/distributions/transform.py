@@ -13,13 +13,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..arguments import Explained
 from ..errors import ArgumentError
 from ..layout import Size
 from ..tensor import Tensor
 from .constraints import dependent_property
 
 
-class Transform:
+class Transform(Explained):
     """A function of tensors with a known change of volume.
 
     Args:

@@ -357,6 +357,7 @@ class StickBreakingTransform(_OfVectors):
     added = 1
 
     def _offset(self, x: Tensor) -> Tensor:
+        at_least(self, x.shape, 1)
         return F.arange(x.shape[-1], 0, -1, dtype=x.dtype, device=x.device).log()
 
     def _call(self, x: Tensor) -> Tensor:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 from .. import functions as F
+from ..arguments import explain
 from ..dtypes import finfo, get_default_dtype
 from ..errors import ArgumentError
 from ..history.grad_mode import enable_grad
@@ -124,8 +126,11 @@ def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
     """(..., D, D) matrices of which the vectors hold what is on and below diagonal *diag*, row by row. Raises
     ValueError if no D has so many elements there.
     """
+    if not vec.ndim:
+        raise ArgumentError("vec_to_tril_matrix: vec has no dimensions", operands={"vec": vec}, fix="pass (..., n)")
     count = vec.shape[-1]
-    n = next(n for n in range(count + abs(diag) + 2) if _held(n, diag) >= count)
+    first = max(-diag, 0) if count else 0  # below this, nothing is held
+    n = next(n for n in range(first, first + math.isqrt(2 * count) + 2) if _held(n, diag) >= count)
     if _held(n, diag) != count:
         raise ArgumentError(
             f"vec_to_tril_matrix: no square matrix has {count} elements on and below diagonal {diag}",
@@ -137,4 +142,10 @@ def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
 
 
 def _held(n: int, diag: int) -> int:
-    return sum(min(max(row + diag + 1, 0), n) for row in range(n))
+    """How many elements of a matrix (n, n) are on and below a diagonal."""
+    if diag < 0:
+        return math.comb(max(n + diag, 0) + 1, 2)
+    return n * n - math.comb(max(n - diag, 1), 2)
+
+
+explain(globals())

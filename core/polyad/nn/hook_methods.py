@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
+from ..arguments import explain, explain_methods
 from ..history.hooks import RemovableHandle, register
 from .hooks import EVERY, ForwardHooks, HookError, LegacyBackwardHook, PostHook, PreHook, StateHooks
 from .registration import REGISTERED
@@ -213,3 +214,7 @@ def register_module_module_registration_hook(hook: Callable[..., Any]) -> Remova
     None, is registered in its place.
     """
     return register(REGISTERED["module"], hook)
+
+
+explain(globals())
+explain_methods(HookMethods)

@@ -12,8 +12,8 @@ from functools import wraps
 from typing import Any
 
 from .. import linalg, special
+from ..arguments import explain
 from ..backend import registry
-from ..dispatch.arguments import explaining
 from ..dtypes import float32, float64
 from ..errors import ArgumentError, ArgumentTypeError, safe_repr
 from ..functions import empty, rand
@@ -59,7 +59,6 @@ def _check(op: str, tensor: Any) -> Tensor:
     return tensor
 
 
-@explaining
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     """By what factor a layer's weights must be larger so that the nonlinearity after it keeps the variance.
 
@@ -89,7 +88,6 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     return _GAINS[nonlinearity]
 
 
-@explaining
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Fill with numbers drawn uniformly from [a, b).
 
@@ -102,7 +100,6 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generato
         return _check("uniform_", tensor).uniform_(a, b, generator=generator)
 
 
-@explaining
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Fill with numbers drawn from the normal distribution.
 
@@ -115,7 +112,6 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Gene
         return _check("normal_", tensor).normal_(mean, std, generator=generator)
 
 
-@explaining
 def trunc_normal_(
     tensor: Tensor,
     mean: float = 0.0,
@@ -170,7 +166,6 @@ def _probability_below(x: float) -> float:
     return 0.5 * math.erfc(-x / math.sqrt(2))
 
 
-@explaining
 def constant_(tensor: Tensor, val: float) -> Tensor:
     """Fill with a number.
 
@@ -225,7 +220,6 @@ def eye_(tensor: Tensor) -> Tensor:
     return tensor
 
 
-@explaining
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     """Fill a convolution's weight (out, in, *kernel) so that it passes as many of its channels as it can.
 
@@ -276,7 +270,6 @@ def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
     return _calculate_fan_in_and_fan_out(tensor)[mode == "fan_out"]
 
 
-@explaining
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Fill uniformly in +-gain * sqrt(6 / (fan_in + fan_out)) (Glorot and Bengio 2010).
 
@@ -293,7 +286,6 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | No
     return uniform_(tensor, -bound, bound, generator)
 
 
-@explaining
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Fill from the normal distribution with deviation gain * sqrt(2 / (fan_in + fan_out)) (Glorot and Bengio 2010).
 
@@ -319,7 +311,6 @@ def _kaiming_std(op: str, tensor: Tensor, a: float, mode: str, nonlinearity: str
     return calculate_gain(nonlinearity, a) / math.sqrt(fan)
 
 
-@explaining
 def kaiming_uniform_(
     tensor: Tensor,
     a: float = 0,
@@ -351,7 +342,6 @@ def kaiming_uniform_(
     return uniform_(tensor, -bound, bound, generator)
 
 
-@explaining
 def kaiming_normal_(
     tensor: Tensor,
     a: float = 0,
@@ -371,7 +361,6 @@ def kaiming_normal_(
     return tensor if std is None else normal_(tensor, 0.0, std, generator)
 
 
-@explaining
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = None) -> Tensor:
     """Fill with a random orthogonal matrix times *gain* (Saxe et al. 2014).
 
@@ -401,7 +390,6 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
     return tensor
 
 
-@explaining
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Generator | None = None) -> Tensor:
     """Fill a matrix from the normal distribution with deviation *std*, and the part *sparsity* of each column with 0
     (Martens 2010).
@@ -454,3 +442,6 @@ def uniform_fan_in_(bias: Tensor, weight: Tensor) -> Tensor:
     fan_in, _ = _calculate_fan_in_and_fan_out(weight)
     bound = 1 / math.sqrt(fan_in) if fan_in > 0 else 0.0
     return uniform_(bias, -bound, bound)
+
+
+explain(globals())

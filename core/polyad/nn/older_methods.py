@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, TypeVar
 
 from .. import provided
+from ..arguments import explain
 from ..history.hooks import RemovableHandle
 from .hook_methods import HookMethods
 from .hooks import HookTable, LegacyBackwardHook, PostHook, PreHook
@@ -145,3 +146,6 @@ class OlderMethods(HookMethods):
 
     def _register_state_dict_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         return self.register_state_dict_post_hook(hook)
+
+
+explain(globals())

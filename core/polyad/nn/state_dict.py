@@ -255,12 +255,6 @@ def _warn_of_nothing_loaded(name: str) -> None:
 
 def load(module: HasState, state_dict: Mapping[str, Any], strict: bool, assign: bool) -> IncompatibleKeys:
     """Check *state_dict* against the whole of *module*, then write; the body of ``Module.load_state_dict``."""
-    if not isinstance(state_dict, Mapping):
-        raise ArgumentTypeError(
-            f"load_state_dict: state_dict must be a mapping, not {type(state_dict).__name__}",
-            operands={"state_dict": state_dict},
-            fix="pass what module.state_dict() or polyad.load() gave",
-        )
     stranger = next((key for key in state_dict if not isinstance(key, str)), None)
     if stranger is not None:
         raise ArgumentTypeError(

@@ -19,11 +19,12 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar, TypeVar
 
-from ..dispatch.arguments import explaining
+from ..arguments import Explained, explained_call
 from ..dtypes import float32, float64, get_default_dtype
-from ..errors import ArgumentError, ArgumentTypeError, NotSupported, PolyadError, describe
+from ..errors import ArgumentError, ArgumentTypeError, NotSupported, PolyadError, describe, wrong_type
 from ..history.grad_mode import enable_grad, set_grad_enabled
 from ..history.hooks import RemovableHandle, register
+from ..kinds import State
 from ..layout import has_internal_overlap
 from ..ops.creation.factories import tensor
 from ..ops.pointwise.complex_numbers import view_as_real
@@ -40,7 +41,7 @@ class MissingKey(PolyadError, KeyError):
     """A dict lacks an entry that it must have."""
 
 
-class Optimizer:
+class Optimizer(Explained):
     """Base class of optimizers.
 
     Args:
@@ -61,6 +62,7 @@ class Optimizer:
     >>> optimizer.zero_grad()
     """
 
+    _unexplained = ("step",)  # hot: `_with_hooks` does it
     _state_names: ClassVar[frozenset[str]] = frozenset()
     """Names of the state tensors that have their parameter's shape; `load_state_dict` checks them."""
     _required_state: ClassVar[frozenset[str]] = frozenset()
@@ -73,10 +75,8 @@ class Optimizer:
     param_groups: list[dict[str, Any]]
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Let steps run their hooks, and polyad's own constructors say what is wrong with their arguments."""
+        """Let steps run their hooks."""
         super().__init_subclass__(**kwargs)
-        if cls.__module__.startswith("polyad.optim.") and "__init__" in cls.__dict__:
-            cls.__init__ = explaining(cls.__init__)  # type: ignore[method-assign]
         if "step" in cls.__dict__:
             cls.step = _with_hooks(cls.step)  # type: ignore[method-assign]
 
@@ -138,6 +138,8 @@ class Optimizer:
                 f"{name}: params is a set, whose order changes from run to run",
                 fix="pass a list, so that a saved state finds its parameters",
             )
+        if not isinstance(params, Iterable):
+            raise wrong_type(f"{name}.add_param_group", "params", params, "an iterable of tensors")
         params = [params] if isinstance(params, Tensor) else list(params)
         names = [item[0] for item in params if isinstance(item, tuple) and len(item) == 2]
         if names:
@@ -311,7 +313,7 @@ class Optimizer:
             state_dict = state_dict if changed is None else changed
         return state_dict
 
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+    def load_state_dict(self, state_dict: State) -> None:
         """Take over a state that `state_dict` gave; the tensors are copied. It fits, or nothing is changed.
 
         Floating point state takes the dtype and device of its parameter, except ``step``, which keeps its dtype.
@@ -323,12 +325,6 @@ class Optimizer:
             parameters.
         """
         name = type(self).__name__
-        if not isinstance(state_dict, Mapping):
-            raise ArgumentTypeError(
-                f"{name}.load_state_dict: state_dict must be a dict, not {type(state_dict).__name__}",
-                operands={"state_dict": state_dict},
-                fix="pass what state_dict() gave",
-            )
         state_dict = dict(state_dict)
         for hook in self._hooks_of("load_state_dict_pre"):
             changed = hook(self, state_dict)
@@ -496,7 +492,13 @@ def _with_hooks(step: Step) -> Step:
     def call(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
         self._stepped = True
         if not (self._hooks or EVERY or thread.watchers) or type(self).step is not call:
-            return step(self, *args, **kwargs)
+            try:
+                return step(self, *args, **kwargs)
+            except Exception as error:
+                problem = explained_call(f"{type(self).__name__}.step", step, (self, *args), kwargs, error)
+                if problem is error:
+                    raise
+                raise problem from error
         for hook in (*EVERY.get("step_pre", {}).values(), *self._hooks_of("step_pre")):
             changed = hook(self, (self, *args), kwargs)
             if changed is None:

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal
 
+from ..arguments import explain
 from ..device import Device
 from ..dtypes import int64
 from ..errors import ArgumentError, OptionError
@@ -305,3 +306,6 @@ class SWALR(LRScheduler):
             start = target if before == 1 else (group["lr"] - before * target) / (1 - before)
             rates.append(target * now + start * (1 - now))
         return rates
+
+
+explain(globals())

@@ -13,8 +13,8 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
+from ..arguments import explain
 from ..device import Device
-from ..dispatch.arguments import explaining
 from ..dtypes import DType, float32, float64, get_default_dtype
 from ..errors import ArgumentError, ArgumentTypeError
 from ..functions import arange, cos, empty, exp, i0, linspace, ones, pow, sin, sqrt, tensor
@@ -58,7 +58,6 @@ def _intervals(M: int, sym: bool) -> int:
     return M if not sym and M > 1 else M - 1
 
 
-@explaining
 def exponential(
     M: int,
     *,
@@ -100,7 +99,6 @@ def exponential(
     return exp(-_even(-middle / tau, 1 / tau, M, dtype, device, requires_grad).abs())
 
 
-@explaining
 def cosine(
     M: int,
     *,
@@ -123,7 +121,6 @@ def cosine(
     return sin(_even(step / 2, step, M, dtype, device, requires_grad))
 
 
-@explaining
 def gaussian(
     M: int,
     *,
@@ -157,7 +154,6 @@ def gaussian(
     return exp(-pow(_even(-_intervals(M, sym) / 2 * step, step, M, dtype, device, requires_grad), 2))
 
 
-@explaining
 def kaiser(
     M: int,
     *,
@@ -195,7 +191,6 @@ def kaiser(
     return i0(sqrt(beta * beta - pow(x, 2))) / i0(tensor(beta, dtype=dtype, device=device))
 
 
-@explaining
 def hamming(
     M: int,
     *,
@@ -214,7 +209,6 @@ def hamming(
     return general_hamming(M, sym=sym, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad)
 
 
-@explaining
 def hann(
     M: int,
     *,
@@ -235,7 +229,6 @@ def hann(
     )
 
 
-@explaining
 def blackman(
     M: int,
     *,
@@ -256,7 +249,6 @@ def blackman(
     )
 
 
-@explaining
 def bartlett(
     M: int,
     *,
@@ -280,7 +272,6 @@ def bartlett(
     return 1 - _even(-1, 2 / _intervals(M, sym), M, dtype, device, requires_grad).abs()
 
 
-@explaining
 def general_cosine(
     M: int,
     *,
@@ -322,7 +313,6 @@ def general_cosine(
     return (signed.unsqueeze(-1) * cos(times.unsqueeze(-1) * x)).sum(0)
 
 
-@explaining
 def general_hamming(
     M: int,
     *,
@@ -349,7 +339,6 @@ def general_hamming(
     )
 
 
-@explaining
 def nuttall(
     M: int,
     *,
@@ -374,3 +363,6 @@ def nuttall(
         device=device,
         requires_grad=requires_grad,
     )
+
+
+explain(globals())

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from polyad.arguments import explain
+
 from ..errors import ArgumentError, ArgumentTypeError, safe_repr
 from ..trees import LEAF, IsLeaf, Tree, flatten, register, same_order
 
@@ -135,3 +137,6 @@ def tree_all(pred: Callable[[Any], bool], tree: Any, is_leaf: IsLeaf = None) -> 
 def tree_any(pred: Callable[[Any], bool], tree: Any, is_leaf: IsLeaf = None) -> bool:
     """Whether *pred* is true of a leaf."""
     return any(map(pred, flatten(tree, is_leaf)[0]))
+
+
+explain(globals())

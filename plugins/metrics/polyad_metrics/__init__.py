@@ -4,8 +4,11 @@
     collection.py      several metrics that see the same batches
     inputs.py          what predictions and targets may look like, by task
     classification.py  accuracy, precision, recall, F1, confusion matrix: all of counts
+    agreement.py       Jaccard's index, Matthews' correlation, Cohen's kappa and their like: of counts or that matrix
+    regression.py      errors of predicted numbers, the part that they explain, correlations
+    curves.py          ROC, precision and recall over thresholds
     ranking.py         the area under the ROC curve
-    aggregation.py     means and sums of values, squared and absolute errors
+    aggregation.py     means, sums and extremes of values, squared and absolute errors
 
 A metric is made once, given each batch, and asked for its value at the end:
 
@@ -22,13 +25,56 @@ torchmetrics. A metric works on the device of the first batch and waits for it o
 values (``validate_args``).
 """
 
-from .aggregation import MeanAbsoluteError, MeanMetric, MeanSquaredError, SumMetric
+from .aggregation import CatMetric, MaxMetric, MeanAbsoluteError, MeanMetric, MeanSquaredError, MinMetric, SumMetric
+from .agreement import CohenKappa, FBetaScore, HammingDistance, JaccardIndex, MatthewsCorrCoef, Specificity, StatScores
 from .classification import Accuracy, ConfusionMatrix, F1Score, Precision, Recall
 from .collection import MetricCollection
+from .curves import ROC, AveragePrecision, PrecisionRecallCurve
 from .metric import Metric
 from .ranking import AUROC
+from .regression import (
+    ConcordanceCorrCoef,
+    CosineSimilarity,
+    ExplainedVariance,
+    LogCoshError,
+    MeanAbsolutePercentageError,
+    MeanSquaredLogError,
+    MinkowskiDistance,
+    PearsonCorrCoef,
+    R2Score,
+    RelativeSquaredError,
+    SpearmanCorrCoef,
+    SymmetricMeanAbsolutePercentageError,
+    WeightedMeanAbsolutePercentageError,
+)
 
 __all__ = [
+    "CohenKappa",
+    "FBetaScore",
+    "HammingDistance",
+    "JaccardIndex",
+    "MatthewsCorrCoef",
+    "Specificity",
+    "StatScores",
+    "ROC",
+    "AveragePrecision",
+    "PrecisionRecallCurve",
+    "ConcordanceCorrCoef",
+    "CosineSimilarity",
+    "ExplainedVariance",
+    "LogCoshError",
+    "MeanAbsolutePercentageError",
+    "MeanSquaredLogError",
+    "MinkowskiDistance",
+    "PearsonCorrCoef",
+    "R2Score",
+    "RelativeSquaredError",
+    "SpearmanCorrCoef",
+    "SymmetricMeanAbsolutePercentageError",
+    "WeightedMeanAbsolutePercentageError",
+    "CatMetric",
+    "MaxMetric",
+    "MinMetric",
     "AUROC",
     "Accuracy",
     "ConfusionMatrix",

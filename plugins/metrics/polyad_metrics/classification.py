@@ -67,13 +67,14 @@ class _OfCounts(Metric):
             # With top_k a wrong prediction names one class of several: it does not say that the class occurs.
             there = tp + fn if self.options.top_k > 1 else tp + fp + fn
             weights = (there > 0).double() if task == "multiclass" else polyad.ones_like(values)
-        return _divided((values * weights).sum(), weights.sum())
+        return divided((values * weights).sum(), weights.sum())
 
     def _value(self, tp: Tensor, fp: Tensor, fn: Tensor, tn: Tensor) -> Tensor:
         raise NotImplementedError
 
 
-def _divided(count: Tensor, whole: Tensor) -> Tensor:
+def divided(count: Tensor, whole: Tensor) -> Tensor:
+    """*count* / *whole*, 0 where that is 0 / 0."""
     return polyad.where(whole == 0, 0.0, count / polyad.where(whole == 0, 1.0, whole))
 
 
@@ -119,8 +120,8 @@ class Accuracy(_OfCounts):
 
     def _value(self, tp: Tensor, fp: Tensor, fn: Tensor, tn: Tensor) -> Tensor:
         if self.options.task == "multiclass":
-            return _divided(tp, tp + fn)
-        return _divided(tp + tn, tp + fp + fn + tn)
+            return divided(tp, tp + fn)
+        return divided(tp + tn, tp + fp + fn + tn)
 
 
 class Precision(_OfCounts):
@@ -148,7 +149,7 @@ class Precision(_OfCounts):
         )
 
     def _value(self, tp: Tensor, fp: Tensor, fn: Tensor, tn: Tensor) -> Tensor:
-        return _divided(tp, tp + fp)
+        return divided(tp, tp + fp)
 
 
 class Recall(Precision):
@@ -160,7 +161,7 @@ class Recall(Precision):
     """
 
     def _value(self, tp: Tensor, fp: Tensor, fn: Tensor, tn: Tensor) -> Tensor:
-        return _divided(tp, tp + fn)
+        return divided(tp, tp + fn)
 
 
 class F1Score(Precision):
@@ -172,7 +173,7 @@ class F1Score(Precision):
     """
 
     def _value(self, tp: Tensor, fp: Tensor, fn: Tensor, tn: Tensor) -> Tensor:
-        return _divided(2 * tp, 2 * tp + fp + fn)
+        return divided(2 * tp, 2 * tp + fp + fn)
 
 
 class ConfusionMatrix(Metric):
@@ -236,4 +237,4 @@ class ConfusionMatrix(Metric):
             return self.confmat
         dims: Any = {"true": -1, "pred": -2, "all": (-2, -1)}[self.normalize]
         counts = self.confmat.cpu().double()
-        return _divided(counts, counts.sum(dims, keepdim=True)).float().to(self.confmat.device)
+        return divided(counts, counts.sum(dims, keepdim=True)).float().to(self.confmat.device)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from polyad.arguments import Explained
 from polyad.errors import ArgumentError
+from polyad.kinds import State
 
 from .metric import Metric
 
 
-class MetricCollection:
+class MetricCollection(Explained):
     """Metrics by name: `update`, `compute`, `reset` and calls go to each, and values come as a dict.
 
     Args:
@@ -81,7 +83,7 @@ class MetricCollection:
         """Each metric's state."""
         return {name: metric.state_dict() for name, metric in self._metrics.items()}
 
-    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+    def load_state_dict(self, state_dict: State) -> None:
         """Go on where *state_dict* was taken. Raises ValueError for the state of another collection."""
         if set(state_dict) != set(self):
             raise ArgumentError(

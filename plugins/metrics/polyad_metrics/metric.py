@@ -10,10 +10,12 @@ from typing import Any, Self
 
 import polyad
 from polyad import Tensor
+from polyad.arguments import Explained
 from polyad.errors import ArgumentError, ArgumentTypeError, DTypeError
+from polyad.kinds import State
 
 
-class Metric(ABC):
+class Metric(Explained, ABC):
     """A value over all batches since the last `reset`.
 
     To write one, call `add_state` in ``__init__`` for each tensor that it keeps, change them in `update` as attributes,
@@ -64,11 +66,11 @@ class Metric(ABC):
         """The value over all batches."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
         if "update" in cls.__dict__:
             cls.update = _counted(cls.update)  # type: ignore[method-assign]
         if "compute" in cls.__dict__:
             cls.compute = _told_when_empty(cls.compute)  # type: ignore[method-assign]
+        super().__init_subclass__(**kwargs)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Count a batch; returns the value of this batch alone."""
@@ -112,7 +114,7 @@ class Metric(ABC):
         }
         return {**values, "updates": self._updates}
 
-    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+    def load_state_dict(self, state_dict: State) -> None:
         """Go on where *state_dict* was taken. Raises ValueError for the state of another metric; nothing is changed."""
         wanted = {*self._states, "updates"}
         if set(state_dict) != wanted:
@@ -191,7 +193,7 @@ def _counted(update: Any) -> Any:
 def _told_when_empty(compute: Any) -> Any:
     def told(self: Metric) -> Any:
         if not self._updates:
-            warnings.warn(f"{type(self).__name__}: compute() before any update()", UserWarning, stacklevel=2)
+            warnings.warn(f"{type(self).__name__}: compute() before any update()", UserWarning, stacklevel=3)
         with polyad.no_grad():
             return compute(self)
 

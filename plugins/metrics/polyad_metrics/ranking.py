@@ -92,7 +92,7 @@ class AUROC(Metric):
             warnings.warn(
                 f"AUROC: {missing} of {len(areas)} classes are of all elements or of none, so they have no area",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         device = self._device()
         if self.options.task == "binary":

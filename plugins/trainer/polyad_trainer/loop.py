@@ -109,9 +109,10 @@ def _epoch(trainer: Any, resumed: dict[str, Any] | None) -> None:
     values.update(more)
     trainer.callback_metrics.update(values)
     trainer.track({name: value for name, value in values.items() if name not in unlogged | others})
+    rates = trainer.learning_rates  # of the epoch that ends: a schedule changes them now
     trainer.steps.step_schedules("epoch", trainer.current_epoch + 1)
     shown = {n: v for n, v in trainer.callback_metrics.items() if trainer.on_bar(n)}
-    trainer.bar.line(title, shown or values, waiting)
+    trainer.bar.line(title, {**(shown or values), **rates}, waiting)
     hooks.call("on_safe_point", trainer)
 
 
@@ -174,7 +175,7 @@ def _batch(trainer: Any, batch: Any, index: int, waiting: Waiting) -> None:
     hooks.call("on_train_batch_end", trainer, outputs, batch, index)
     if stepped and trainer.global_step % trainer.log_every_n_steps == 0:
         trainer.track(trainer.training_results.step_values())
-    trainer.bar.batch(trainer.training_results, waiting)
+    trainer.bar.batch(trainer, waiting)
     every = trainer.val_check_batches
     if every and trainer.batches_done % every == 0 and trainer.validates_this_epoch():
         trainer.callback_metrics.update(trainer.training_results.step_values())

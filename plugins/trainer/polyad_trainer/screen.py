@@ -67,7 +67,7 @@ class Bar:
             self._bar.start()
             self._bar.add_task("", total=total, completed=done, values="")
 
-    def batch(self, results: Any, waiting: Waiting) -> None:
+    def batch(self, trainer: Any, waiting: Waiting) -> None:
         """A batch is done; what is shown is renewed ten times a second."""
         self._done += 1
         if self._bar is None:
@@ -76,7 +76,7 @@ class Bar:
         if now < self._next:
             return
         self._next = now + INTERVAL
-        text = _text(results.shown())
+        text = _text({**trainer.training_results.shown(), **trainer.learning_rates})
         task = self._bar.task_ids[0]
         self._bar.update(task, completed=self._done, values=f"{text}  data {waiting.share:.0%}".strip())
         self._bar.refresh()

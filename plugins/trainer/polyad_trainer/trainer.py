@@ -14,7 +14,7 @@ from polyad import Tensor
 from polyad.errors import ArgumentError
 
 from . import loop, state
-from .callbacks import EarlyStopping, Hooks
+from .callbacks import Hooks
 from .evaluation import evaluate
 from .interrupts import Interrupts
 from .module import LightningDataModule, LightningModule
@@ -23,6 +23,7 @@ from .results import Results
 from .saving import ModelCheckpoint
 from .screen import Bar
 from .seeds import random_state, set_random_state
+from .standing import Standing
 
 __all__ = ["Trainer"]
 
@@ -66,7 +67,7 @@ class _Plain(LightningModule):
         return self._given
 
 
-class Trainer:
+class Trainer(Standing):
     """Trains a model, or a `LightningModule`.
 
     Args:
@@ -228,6 +229,7 @@ class Trainer:
         self.val_check_batches = 0
         self._batch: Any = None
         self.interrupts.asked = False
+        self.ckpt_path: Any = None
 
     # ------------------------------------------------------------------------------------------------------ four doings
 
@@ -260,6 +262,7 @@ class Trainer:
         self.train_dataloader = self._loader(train_dataloaders, "train_dataloader", needed=True)
         has_step = hasattr(module, "validation_step")
         self.val_dataloaders = self._loaders(val_dataloaders, "val_dataloader") if has_step else []
+        self.ckpt_path = ckpt_path
         found = self._checkpoint_of(ckpt_path)
         if self.overfit_batches:
             self._overfit(None if found is None else found.get("overfit"))
@@ -364,21 +367,6 @@ class Trainer:
     def interrupted(self) -> bool:
         """Whether Ctrl-C was pressed."""
         return self.interrupts.asked
-
-    @property
-    def logger(self) -> Any:
-        """The first tracker, or None."""
-        return self.loggers[0] if self.loggers else None
-
-    @property
-    def checkpoint_callback(self) -> Any:
-        """The first `ModelCheckpoint`, or None."""
-        return next((callback for callback in self.callbacks if isinstance(callback, ModelCheckpoint)), None)
-
-    @property
-    def early_stopping_callback(self) -> Any:
-        """The first `EarlyStopping`, or None."""
-        return next((callback for callback in self.callbacks if isinstance(callback, EarlyStopping)), None)
 
     @property
     def loaders(self) -> list[Any]:
@@ -548,7 +536,7 @@ class Trainer:
                 f"Trainer: the model is {type(module).__name__}, not a LightningModule",
                 fix="derive it from polyad.trainer.LightningModule, or build Trainer(model, optimizer, loss)",
             )
-        self.lightning_module = module
+        self.lightning_module, self.stage = module, stage
         module.trainer = self
         self.hooks.begin()
         dtype = PRECISIONS[self.precision] if self.precision.endswith("true") or self.precision == "64" else None
@@ -567,6 +555,7 @@ class Trainer:
         for tracker in self.loggers:
             if hasattr(tracker, "finalize"):
                 self._guarded(tracker, "finalize", status)
+        self.stage = None
 
     def _loader(self, given: Any, name: str, needed: bool = False) -> Any:
         for source in (self.datamodule, self.lightning_module):

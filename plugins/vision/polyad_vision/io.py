@@ -8,6 +8,7 @@ from typing import Any
 
 import polyad
 from polyad import Tensor
+from polyad.arguments import explain
 from polyad.errors import SerializationError
 
 from .transforms.functional import pil_to_tensor, to_pil_image
@@ -55,3 +56,6 @@ def write_png(input: Tensor, filename: str | os.PathLike[str], compression_level
 def write_jpeg(input: Tensor, filename: str | os.PathLike[str], quality: int = 75) -> None:
     """Write uint8 (channels, height, width) as JPEG."""
     to_pil_image(input).save(filename, "JPEG", quality=quality)
+
+
+explain(globals())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polyad
 from polyad import Tensor
+from polyad.arguments import explain
 from polyad.errors import ArgumentError
 
 __all__ = ["box_area", "box_convert", "box_iou", "clip_boxes_to_image", "nms"]
@@ -89,3 +90,6 @@ def nms(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
             kept.append(number)
             gone |= overlap[number]
     return order[polyad.tensor(kept, dtype=polyad.int64, device=boxes.device)]
+
+
+explain(globals())

@@ -9,6 +9,7 @@ from typing import Any
 
 import polyad
 from polyad import Tensor
+from polyad.arguments import explain
 from polyad.errors import ArgumentError, ArgumentTypeError
 
 from .transforms.functional import pil_to_tensor, to_pil_image
@@ -131,3 +132,6 @@ def _rgb(module: Any, colour: Any) -> tuple[int, ...]:
     import PIL.ImageColor
 
     return PIL.ImageColor.getrgb(colour) if isinstance(colour, str) else tuple(colour)
+
+
+explain(globals())

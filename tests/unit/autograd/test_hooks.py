@@ -347,7 +347,7 @@ def test_any_gradient_once_a_pass() -> None:
 def test_multi_grad_hooks_check_their_arguments() -> None:
     with pytest.raises(RuntimeError, match=r"tensors\[1\] requires no gradient"):
         graph.register_multi_grad_hook([leaf(1.0), polyad.ones(1)], print)
-    with pytest.raises(ValueError, match="mode is 'some'"):
+    with pytest.raises(ValueError, match="mode must be 'all' or 'any', not 'some'"):
         graph.register_multi_grad_hook([leaf(1.0)], print, mode="some")  # type: ignore[arg-type]
 
 

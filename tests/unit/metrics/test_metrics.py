@@ -254,7 +254,7 @@ WRONG = {
     "prediction": (lambda: made("Accuracy", "multiclass")(ONES - 2, ONES), ValueError, "preds has classes outside"),
     "no scores": (lambda: AUROC(task="binary")(ONES, ONES), RuntimeError, "needs scores"),
     "errors": (lambda: MeanSquaredError()(polyad.ones(3), polyad.ones(4)), RuntimeError, r"preds \(3,\)"),
-    "outputs": (lambda: MeanSquaredError(num_outputs=0), ValueError, "num_outputs is 0"),
+    "outputs": (lambda: MeanSquaredError(num_outputs=0), ValueError, "num_outputs must be an int of at least 1, not 0"),
     "another class": (lambda: Recall(task="binary").merge(MeanMetric()), TypeError, "takes in no MeanMetric"),
     "other options": (
         lambda: made("Recall", "multiclass").merge(Recall(task="multiclass", num_classes=2)), ValueError, "not fit",

@@ -142,7 +142,7 @@ class Doubling(nn.Module):
     ("call", "error", "message"),
     [
         (lambda: nn.MultiheadAttention(8, 3), ValueError, "embed_dim 8 cannot be split into 3 heads"),
-        (lambda: nn.MultiheadAttention(0, 1), ValueError, "must be above 0"),
+        (lambda: nn.MultiheadAttention(0, 1), ValueError, "embed_dim must be an int of at least 1, not 0"),
         (
             lambda: nn.MultiheadAttention(8, 2)(polyad.ones(4, 1, 8), polyad.ones(5, 1, 7), polyad.ones(5, 1, 8)),
             RuntimeError,

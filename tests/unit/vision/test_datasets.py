@@ -138,3 +138,14 @@ def test_boxes():
     for form in ("xywh", "cxcywh"):
         assert polyad.allclose(ops.box_convert(ops.box_convert(boxes, "xyxy", form), form, "xyxy"), boxes)
     assert ops.clip_boxes_to_image(boxes, (3, 11))[2].tolist() == [10, 3, 11, 3]
+
+
+def test_fake_data_are_the_same_every_time_and_end():
+    fake = datasets.FakeData(4, (3, 5, 6), num_classes=3, transform=np.asarray, target_transform=lambda label: -label)
+    (pixels, label), again = fake[1], fake[1]
+    assert pixels.shape == (5, 6, 3)
+    assert -2 <= label <= 0
+    assert (pixels == again[0]).all()
+    assert not (pixels == fake[2][0]).all()
+    assert (datasets.FakeData(4, (3, 5, 6), random_offset=1, transform=np.asarray)[0][0] == pixels).all()
+    assert len(list(fake)) == len(fake) == 4  # iteration ends with IndexError

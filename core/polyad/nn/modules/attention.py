@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ...device import Device
 from ...dtypes import DType
-from ...errors import ArgumentError, ConditionError, FeatureError
+from ...errors import ConditionError, FeatureError
+from ...kinds import Positive
 from ...tensor import Tensor, check_tensor
 from .. import functional as F, init
 from ..parameter import Parameter, uninitialized
@@ -66,8 +67,8 @@ class MultiheadAttention(Module):
 
     def __init__(
         self,
-        embed_dim: int,
-        num_heads: int,
+        embed_dim: Positive,
+        num_heads: Positive,
         dropout: float = 0.0,
         bias: bool = True,
         add_bias_kv: bool = False,
@@ -79,11 +80,6 @@ class MultiheadAttention(Module):
         dtype: DType | None = None,
     ) -> None:
         super().__init__()
-        if embed_dim <= 0 or num_heads <= 0:
-            raise ArgumentError(
-                f"MultiheadAttention: embed_dim {embed_dim} and num_heads {num_heads} must be above 0",
-                fix="embed_dim is a multiple of num_heads",
-            )
         if embed_dim % num_heads:
             raise ConditionError(
                 f"MultiheadAttention: embed_dim {embed_dim} cannot be split into {num_heads} heads",

@@ -12,6 +12,7 @@ from typing import ClassVar
 from ...device import Device
 from ...dtypes import DType
 from ...errors import ArgumentError, ArgumentTypeError, safe_repr
+from ...kinds import PaddingMode, Positive
 from ...tensor import Tensor, check_tensor
 from .. import functional as F, init
 from ..parameter import Parameter, uninitialized
@@ -60,16 +61,14 @@ class ConvNd(Module):
         stride: int | Sequence[int] = 1,
         padding: str | int | Sequence[int] = 0,
         dilation: int | Sequence[int] = 1,
-        groups: int = 1,
+        groups: Positive = 1,
         bias: bool = True,
-        padding_mode: str = "zeros",
+        padding_mode: PaddingMode = "zeros",
         device: Device | str | None = None,
         dtype: DType | None = None,
     ) -> None:
         super().__init__()
         name = type(self).__name__
-        if groups <= 0:
-            raise ArgumentError(f"{name}: groups must be positive", operands={"groups": groups}, fix="pass 1 or more")
         for argument, channels in (("in_channels", in_channels), ("out_channels", out_channels)):
             if channels % groups:
                 raise ArgumentError(
@@ -77,10 +76,6 @@ class ConvNd(Module):
                     operands={argument: channels, "groups": groups},
                     fix=f"choose groups among the divisors of {argument}",
                 )
-        if not isinstance(padding_mode, str) or padding_mode not in _PADDING_MODES:
-            raise ArgumentError(
-                f"{name}: unknown padding_mode {safe_repr(padding_mode)}", fix=f"use one of {', '.join(_PADDING_MODES)}"
-            )
         self.in_channels = in_channels
         self.out_channels = out_channels
         self.kernel_size = self._sizes("kernel_size", kernel_size)
@@ -297,10 +292,10 @@ class ConvTransposeNd(ConvNd):
         stride: int | Sequence[int] = 1,
         padding: str | int | Sequence[int] = 0,
         output_padding: int | Sequence[int] = 0,
-        groups: int = 1,
+        groups: Positive = 1,
         bias: bool = True,
         dilation: int | Sequence[int] = 1,
-        padding_mode: str = "zeros",
+        padding_mode: PaddingMode = "zeros",
         device: Device | str | None = None,
         dtype: DType | None = None,
     ) -> None:

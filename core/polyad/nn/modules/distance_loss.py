@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...errors import ArgumentError
+from ...kinds import PositiveNumber
 from ...tensor import Tensor
 from .. import functional as F
 from .distance import PairwiseDistance
@@ -106,7 +106,7 @@ class TripletMarginLoss(Loss):
 
     def __init__(
         self,
-        margin: float = 1.0,
+        margin: PositiveNumber = 1.0,
         p: float = 2.0,
         eps: float = 1e-6,
         swap: bool = False,
@@ -115,7 +115,7 @@ class TripletMarginLoss(Loss):
         reduction: str = "mean",
     ) -> None:
         super().__init__(size_average, reduce, reduction)
-        self.margin = _positive(type(self).__name__, margin)
+        self.margin = margin
         self.p = p
         self.eps = eps
         self.swap = swap
@@ -147,13 +147,13 @@ class TripletMarginWithDistanceLoss(Loss):
         self,
         *,
         distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
-        margin: float = 1.0,
+        margin: PositiveNumber = 1.0,
         swap: bool = False,
         reduction: str = "mean",
     ) -> None:
         super().__init__(reduction=reduction)
         self.distance_function = PairwiseDistance() if distance_function is None else distance_function
-        self.margin = _positive(type(self).__name__, margin)
+        self.margin = margin
         self.swap = swap
 
     def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
@@ -166,11 +166,3 @@ class TripletMarginWithDistanceLoss(Loss):
             swap=self.swap,
             reduction=self.reduction,
         )
-
-
-def _positive(name: str, margin: float) -> float:
-    if margin <= 0:
-        raise ArgumentError(
-            f"{name}: margin must be greater than 0", operands={"margin": margin}, fix="pass a positive number"
-        )
-    return margin

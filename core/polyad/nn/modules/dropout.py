@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...errors import ArgumentError, ArgumentTypeError
+from ...kinds import Probability
 from ...tensor import Tensor
 from .. import functional as F
 from .module import Module
@@ -16,21 +16,8 @@ class _DropoutNd(Module):
     p: float
     inplace: bool
 
-    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
+    def __init__(self, p: Probability = 0.5, inplace: bool = False) -> None:
         super().__init__()
-        name = type(self).__name__
-        if isinstance(p, bool) or not isinstance(p, (int, float)):
-            raise ArgumentTypeError(
-                f"{name}: p must be a number, not {type(p).__name__}",
-                operands={"p": p},
-                fix="pass a float between 0 and 1",
-            )
-        if not 0 <= p <= 1:
-            raise ArgumentError(
-                f"{name}: p is a probability and must be between 0 and 1",
-                operands={"p": p},
-                fix="pass a float between 0 and 1",
-            )
         self.p = p
         self.inplace = inplace
 

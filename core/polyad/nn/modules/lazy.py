@@ -90,7 +90,13 @@ class LazyModuleMixin(Module):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self._waits:
-            self._infer_parameters(args, kwargs)
+            try:
+                self._infer_parameters(args, kwargs)
+            except Exception as error:
+                problem = self._explained(args, kwargs, error)
+                if problem is error:
+                    raise
+                raise problem from error
         return Module.__call__(self, *args, **kwargs)
 
 

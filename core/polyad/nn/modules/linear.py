@@ -7,7 +7,7 @@ from typing import Any
 
 from ...device import Device
 from ...dtypes import DType
-from ...errors import ArgumentError
+from ...kinds import Positive
 from ...tensor import Tensor
 from .. import functional as F, init
 from ..parameter import Parameter, uninitialized
@@ -117,7 +117,7 @@ class Bilinear(Module):
 
     def __init__(
         self,
-        in1_features: int,
+        in1_features: Positive,
         in2_features: int,
         out_features: int,
         bias: bool = True,
@@ -125,10 +125,6 @@ class Bilinear(Module):
         dtype: DType | None = None,
     ) -> None:
         super().__init__()
-        if in1_features <= 0:
-            raise ArgumentError(
-                "Bilinear: in1_features must be positive", operands={"in1_features": in1_features}, fix="pass 1 or more"
-            )
         self.in1_features = in1_features
         self.in2_features = in2_features
         self.out_features = out_features

@@ -8,7 +8,7 @@ A loss whose target broadcasts warns, or raises: an (N, 1) prediction against an
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from ...device import Device
 from ...dtypes import DType
@@ -414,7 +414,7 @@ class MultiMarginLoss(WeightedLoss):
 
     def __init__(
         self,
-        p: int = 1,
+        p: Literal[1, 2] = 1,
         margin: float = 1.0,
         weight: Tensor | None = None,
         size_average: bool | None = None,
@@ -422,8 +422,6 @@ class MultiMarginLoss(WeightedLoss):
         reduction: str = "mean",
     ) -> None:
         super().__init__(weight, size_average, reduce, reduction)
-        if p not in (1, 2):
-            raise ArgumentError("MultiMarginLoss: p must be 1 or 2", operands={"p": p}, fix="pass 1 or 2")
         if weight is not None and weight.ndim != 1:
             raise ArgumentError("MultiMarginLoss: weight must be 1-d", operands={"weight": weight}, fix="flatten it")
         self.p = p

@@ -21,14 +21,15 @@ from __future__ import annotations
 
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar, overload
 
+from ...arguments import Explained, explained_call
 from ...device import Device
-from ...dispatch.arguments import explaining
 from ...dtypes import FLOATING, DType, bfloat16, float16, float32, float64
 from ...errors import ArgumentError, ArgumentTypeError, NotSupported, PolyadError, safe_repr
 from ...functions import empty_like
+from ...kinds import State
 from ...memory_formats import MemoryFormat
 from ...state import state, warn_user
 from ...tensor import Tensor
@@ -69,7 +70,7 @@ def require_module(op: str, module: Any) -> None:
         )
 
 
-class Module(OlderMethods, _state.ExtraState):
+class Module(Explained, OlderMethods, _state.ExtraState):
     """Base class of layers and models: keeps parameters, buffers and submodules, and calls ``forward``.
 
     Assign `Parameter`, `Buffer` and `Module` objects to attributes after ``super().__init__()``; they are then found by
@@ -97,14 +98,9 @@ class Module(OlderMethods, _state.ExtraState):
     training: bool
     _roles: dict[str, Role]
     _non_persistent_buffers_set: set[str]
+    _unexplained = ("__call__", "forward", "initialize_parameters")  # hot: __call__ does it for both
     _version: int = 1
     """Version of the layout of this class's state, saved with it so that a later class can read an older layout."""
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Let the constructors of polyad's own layers say what is wrong with their arguments."""
-        super().__init_subclass__(**kwargs)
-        if cls.__module__.startswith("polyad.nn.modules.") and "__init__" in cls.__dict__:
-            cls.__init__ = explaining(cls.__init__)  # type: ignore[method-assign]
 
     def __init__(self) -> None:
         # Written past __setattr__, which needs them.
@@ -126,9 +122,19 @@ class Module(OlderMethods, _state.ExtraState):
             if self._call_hooks:
                 return self._call_hooks.run(self, args, kwargs)
             return self.forward(*args, **kwargs)
-        except PolyadError as error:
-            self._locate(error)
-            raise
+        except Exception as error:
+            problem = self._explained(args, kwargs, error)
+            if isinstance(problem, PolyadError):
+                self._locate(problem)
+            if problem is error:
+                raise
+            raise problem from error
+
+    def _explained(self, args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> Exception:
+        """The error to raise for *error*, which left `forward`."""
+        if isinstance(error, PolyadError) or (isinstance(error, AttributeError) and isinstance(error.obj, Module)):
+            return error  # a member that the user took away is missing, as Python says it
+        return explained_call(type(self).__name__, self.forward, args, kwargs, error)
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if self._call_hooks:
@@ -578,13 +584,11 @@ class Module(OlderMethods, _state.ExtraState):
         """
         if args:
             warn_user("state_dict: positional arguments are deprecated; name them", FutureWarning)
-            named: tuple[Any, ...] = (destination, prefix, keep_vars)
-            destination, prefix, keep_vars = args + named[len(args) :]
+            named = {"destination": destination, "prefix": prefix, "keep_vars": keep_vars}
+            return self.state_dict(**{**named, **dict(zip(named, args))})
         return _state.save(self, destination, prefix, keep_vars)
 
-    def load_state_dict(
-        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
-    ) -> _state.IncompatibleKeys:
+    def load_state_dict(self, state_dict: State, strict: bool = True, assign: bool = False) -> _state.IncompatibleKeys:
         """Copy values by dotted path into the parameters and buffers. All of them fit, or nothing is changed.
 
         Args:

@@ -14,6 +14,7 @@ from ... import functions
 from ...device import Device
 from ...dtypes import DType
 from ...errors import ArgumentError, ArgumentTypeError, OptionError, ShapeError, safe_repr
+from ...kinds import Layers, Nonlinearity, Positive, Probability
 from ...state import state, warn_user
 from ...tensor import Tensor, check_tensor
 from .. import init
@@ -57,12 +58,12 @@ class RNNBase(Module):
     def __init__(
         self,
         mode: str,
-        input_size: int,
-        hidden_size: int,
-        num_layers: int = 1,
+        input_size: Positive,
+        hidden_size: Positive,
+        num_layers: Layers = 1,
         bias: bool = True,
         batch_first: bool = False,
-        dropout: float = 0.0,
+        dropout: Probability = 0.0,
         bidirectional: bool = False,
         proj_size: int = 0,
         device: Device | str | None = None,
@@ -100,22 +101,11 @@ class RNNBase(Module):
         name = self._get_name()
         if self.mode not in _GATES:
             raise ArgumentError(f"{name}: unknown mode {safe_repr(self.mode)}", fix=f"use one of {', '.join(_GATES)}")
-        if isinstance(dropout, bool) or not isinstance(dropout, (int, float)) or not 0 <= dropout <= 1:
-            raise ArgumentError(
-                f"{name}: dropout {safe_repr(dropout)} is no number in [0, 1]",
-                fix="it is a probability; 0 turns it off",
-            )
         for flag in ("bias", "batch_first"):
             if not isinstance(getattr(self, flag), bool):
                 raise ArgumentTypeError(
                     f"{name}: {flag} is {safe_repr(getattr(self, flag))}, not a bool", fix="pass True or False"
                 )
-        for size in ("input_size", "hidden_size", "num_layers"):
-            value = getattr(self, size)
-            if isinstance(value, bool) or not isinstance(value, int):
-                raise ArgumentTypeError(f"{name}: {size} is {safe_repr(value)}, not an int", fix="pass an int above 0")
-            if value < 1:
-                raise ArgumentError(f"{name}: {size} {value} is below 1", fix="pass an int above 0")
         if not 0 <= self.proj_size < self.hidden_size:
             raise ArgumentError(
                 f"{name}: proj_size {self.proj_size} is not in [0, {self.hidden_size})",
@@ -179,6 +169,10 @@ class RNNBase(Module):
 
     def get_expected_hidden_size(self, input: Tensor, batch_sizes: Tensor | None) -> tuple[int, int, int]:
         """The shape of h_0 beside *input*."""
+        if batch_sizes is None and input.ndim < 2:
+            raise ArgumentError(
+                f"{self._get_name()}: input has no batch", operands={"input": input}, fix="unsqueeze it"
+            )
         count = input.shape[0 if self.batch_first else 1] if batch_sizes is None else int(batch_sizes[0])
         return (self.num_layers * self._directions, count, self.proj_size or self.hidden_size)
 
@@ -330,20 +324,18 @@ class RNN(RNNBase):
 
     def __init__(
         self,
-        input_size: int,
-        hidden_size: int,
-        num_layers: int = 1,
-        nonlinearity: str = "tanh",
+        input_size: Positive,
+        hidden_size: Positive,
+        num_layers: Layers = 1,
+        nonlinearity: Nonlinearity = "tanh",
         bias: bool = True,
         batch_first: bool = False,
-        dropout: float = 0.0,
+        dropout: Probability = 0.0,
         bidirectional: bool = False,
         proj_size: int = 0,
         device: Device | str | None = None,
         dtype: DType | None = None,
     ) -> None:
-        if nonlinearity not in ("tanh", "relu"):
-            raise ArgumentError(f"RNN: unknown nonlinearity {safe_repr(nonlinearity)}", fix='use "tanh" or "relu"')
         super().__init__(
             f"RNN_{nonlinearity.upper()}", input_size, hidden_size, num_layers, bias, batch_first, dropout,
             bidirectional, proj_size, device, dtype,
@@ -389,12 +381,12 @@ class LSTM(RNNBase):
 
     def __init__(
         self,
-        input_size: int,
-        hidden_size: int,
-        num_layers: int = 1,
+        input_size: Positive,
+        hidden_size: Positive,
+        num_layers: Layers = 1,
         bias: bool = True,
         batch_first: bool = False,
-        dropout: float = 0.0,
+        dropout: Probability = 0.0,
         bidirectional: bool = False,
         proj_size: int = 0,
         device: Device | str | None = None,
@@ -424,12 +416,12 @@ class GRU(RNNBase):
 
     def __init__(
         self,
-        input_size: int,
-        hidden_size: int,
-        num_layers: int = 1,
+        input_size: Positive,
+        hidden_size: Positive,
+        num_layers: Layers = 1,
         bias: bool = True,
         batch_first: bool = False,
-        dropout: float = 0.0,
+        dropout: Probability = 0.0,
         bidirectional: bool = False,
         proj_size: int = 0,
         device: Device | str | None = None,

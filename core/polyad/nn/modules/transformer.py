@@ -17,6 +17,7 @@ from typing import Any
 from ...device import Device
 from ...dtypes import DType, bool_
 from ...errors import FeatureError, OptionError, ShapeError, safe_repr
+from ...kinds import Copies
 from ...ops.creation.factories import full
 from ...state import state, warn_user
 from ...tensor import Tensor, check_tensor, has_data
@@ -334,7 +335,7 @@ class TransformerEncoder(Module):
     def __init__(
         self,
         encoder_layer: Module,
-        num_layers: int,
+        num_layers: Copies,
         norm: Module | None = None,
         enable_nested_tensor: bool = True,
         mask_check: bool = True,
@@ -405,7 +406,7 @@ class TransformerDecoder(Module):
     polyad.Size([5, 3, 8])
     """
 
-    def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
+    def __init__(self, decoder_layer: Module, num_layers: Copies, norm: Module | None = None) -> None:
         super().__init__()
         self.layers = _copies(decoder_layer, num_layers)
         self.num_layers = num_layers
@@ -474,8 +475,8 @@ class Transformer(Module):
         self,
         d_model: int = 512,
         nhead: int = 8,
-        num_encoder_layers: int = 6,
-        num_decoder_layers: int = 6,
+        num_encoder_layers: Copies = 6,
+        num_decoder_layers: Copies = 6,
         dim_feedforward: int = 2048,
         dropout: float = 0.1,
         activation: Activation = F.relu,

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ... import linalg
+from ...arguments import explain
 from ...errors import ArgumentTypeError, NonFiniteError
 from ...functions import stack, tensor
 from ...history.grad_mode import no_grad
@@ -148,3 +149,6 @@ def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | Non
         for parameter in _listed("clip_grad_value_", parameters):
             if parameter.grad is not None:
                 parameter.grad.clamp_(-limit, limit)
+
+
+explain(globals())

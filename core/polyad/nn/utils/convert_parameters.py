@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ...arguments import explain
 from ...errors import ArgumentTypeError, DeviceError, ShapeError
 from ...functions import cat
 from ...tensor import Tensor, check_tensor
@@ -71,3 +72,6 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     for one in listed:
         one.data = vec[begin : begin + one.numel()].view_as(one).data
         begin += one.numel()
+
+
+explain(globals())

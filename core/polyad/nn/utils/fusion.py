@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any, TypeVar
 
+from ...arguments import explain
 from ...errors import ConditionError, ShapeError
 from ...functions import ones_like, zeros_like
 from ...tensor import Tensor, check_tensor
@@ -139,3 +140,6 @@ def _weights(
         Parameter(fused_weight.detach(), weight.requires_grad),
         Parameter(fused_bias.detach(), bias.requires_grad),
     )
+
+
+explain(globals())

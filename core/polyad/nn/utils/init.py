@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import Any, TypeVar
 
+from ...arguments import explain
 from ...errors import OptionError, safe_repr
 from ..modules.module import Module
 
@@ -34,3 +35,6 @@ def skip_init(module_cls: type[M], *args: Any, **kwargs: Any) -> M:
         )
     device = kwargs.pop("device", "cpu")
     return module_cls(*args, **{**kwargs, "device": "meta"}).to_empty(device=device)
+
+
+explain(globals())

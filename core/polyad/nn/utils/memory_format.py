@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
+from ...arguments import explain
 from ...memory_formats import MemoryFormat
 from ..modules.conv import Conv2d, Conv3d, ConvTranspose2d, ConvTranspose3d
 from ..modules.module import Module, require_module
@@ -37,3 +38,6 @@ def _converted(module: M, memory_format: MemoryFormat, layers: tuple[type[Module
             weight = part.weight
             weight.data = weight.detach().clone(memory_format=memory_format)
     return module
+
+
+explain(globals())

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from ... import functions, linalg
+from ...arguments import explain
 from ...dtypes import finfo
 from ...errors import ArgumentError, NotSupported, safe_repr
 from ...functions import cat, dot, eye, mv, randn, vdot, where, zeros_like
@@ -282,3 +283,6 @@ def orthogonal(
         )
     register_parametrization(module, name, _Orthogonal(weight, orthogonal_map, use_trivialization), unsafe=True)
     return module
+
+
+explain(globals())

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from ...arguments import explain
 from ...errors import ArgumentError, OptionError, safe_repr
 from ...history.grad_mode import no_grad
 from ...tensor import Tensor
@@ -371,3 +372,6 @@ def transfer_parametrizations_and_params(
             stored = "original" if chain.is_tensor else f"original{number}"
             setattr(target, stored, original)
     return to_module
+
+
+explain(globals())

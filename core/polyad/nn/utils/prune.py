@@ -17,6 +17,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, TypeVar
 
 from ... import linalg
+from ...arguments import explain
 from ...errors import ArgumentError, ArgumentTypeError, IndexOutOfRange, ShapeError, safe_repr
 from ...functions import ones_like, rand, rand_like, topk, zeros_like
 from ...tensor import Tensor
@@ -469,7 +470,10 @@ def custom_from_mask(module: M, name: str, mask: Tensor) -> M:
 
 
 def global_unstructured(
-    parameters: Any, pruning_method: type[BasePruningMethod], importance_scores: Any = None, **kwargs: Any
+    parameters: Iterable[tuple[Module, str]],
+    pruning_method: type[BasePruningMethod],
+    importance_scores: dict[tuple[Module, str], Tensor] | None = None,
+    **kwargs: Any,
 ) -> None:
     """Prune several parameters as if they were a single one.
 
@@ -487,20 +491,14 @@ def global_unstructured(
     >>> (a.weight_mask.sum() + b.weight_mask.sum()).item()
     7.0
     """
-    if not isinstance(parameters, Iterable):
+    scores = {} if importance_scores is None else importance_scores
+    pairs = list(parameters)
+    if not all(isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[1], str) for pair in pairs):
         raise ArgumentTypeError(
             "global_unstructured: parameters must be pairs of a module and a name",
             operands={"parameters": parameters},
             fix='pass [(layer, "weight"), ...]',
         )
-    scores = {} if importance_scores is None else importance_scores
-    if not isinstance(scores, dict):
-        raise ArgumentTypeError(
-            "global_unstructured: importance_scores must be a dict",
-            operands={"importance_scores": scores},
-            fix='pass {(layer, "weight"): scores, ...}',
-        )
-    pairs = list(parameters)
     tensors = [getattr(module, name) for module, name in pairs]
     compared = parameters_to_vector([scores.get(pair, tensor) for pair, tensor in zip(pairs, tensors)])
     masks = [getattr(module, name + "_mask", ones_like(tensor)) for (module, name), tensor in zip(pairs, tensors)]
@@ -541,3 +539,6 @@ def is_pruned(module: Module) -> bool:
     False
     """
     return any(hooks_of(part, _ANY) for part in module.modules())
+
+
+explain(globals())

@@ -11,8 +11,8 @@ import operator
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+from ...arguments import explain
 from ...device import Device
-from ...dispatch.arguments import explaining
 from ...dtypes import INTEGER, int64
 from ...errors import ArgumentError, ArgumentTypeError, OptionError, ShapeError, safe_repr
 from ...ops.creation.factories import arange, full, tensor, zeros_like
@@ -198,7 +198,6 @@ def _rows(sizes: Sequence[int], count: int) -> list[int]:
     return [step * count + place for step, size in enumerate(sizes) for place in range(size)]
 
 
-@explaining
 def pack_padded_sequence(
     input: Tensor, lengths: Tensor | list[int], batch_first: bool = False, enforce_sorted: bool = True
 ) -> PackedSequence:
@@ -247,7 +246,6 @@ def pack_padded_sequence(
     return PackedSequence(data, tensor(sizes), sorted_indices, None)
 
 
-@explaining
 def pad_packed_sequence(
     sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0, total_length: int | None = None
 ) -> tuple[Tensor, Tensor]:
@@ -293,7 +291,6 @@ def pad_packed_sequence(
     return padded.transpose(0, 1) if batch_first else padded, lengths
 
 
-@explaining
 def pad_sequence(
     sequences: Tensor | Iterable[Tensor],
     batch_first: bool = False,
@@ -345,7 +342,6 @@ def pad_sequence(
     return result
 
 
-@explaining
 def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False) -> list[Tensor]:
     """The sequences (length, *) of a padded batch (T, N, *), or (N, T, *) with *batch_first*.
 
@@ -368,7 +364,6 @@ def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool 
     return [one.narrow(0, 0, length) for one, length in zip(padded_sequences.unbind(0), given, strict=True)]
 
 
-@explaining
 def pack_sequence(sequences: list[Tensor], enforce_sorted: bool = True) -> PackedSequence:
     """Pack sequences (length, *) of different lengths.
 
@@ -384,7 +379,6 @@ def pack_sequence(sequences: list[Tensor], enforce_sorted: bool = True) -> Packe
     return pack_padded_sequence(pad_sequence(given), [len(one) for one in given], enforce_sorted=enforce_sorted)
 
 
-@explaining
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
     """The sequences (length, *) of a packed batch, in the order in which they were before they were sorted.
 
@@ -395,3 +389,6 @@ def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
     """
     padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
     return unpad_sequence(padded, lengths, batch_first=True)
+
+
+explain(globals())

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from ... import linalg
+from ...arguments import explain
 from ...errors import ArgumentError, OptionError, safe_repr
 from ...functions import dot, mv
 from ...history.grad_mode import no_grad
@@ -142,3 +143,6 @@ def remove_spectral_norm(module: M, name: str = "weight") -> M:
     raise ArgumentError(
         f"remove_spectral_norm: {safe_repr(name)} has no spectral_norm", fix="name the tensor that has it"
     )
+
+
+explain(globals())

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
 from typing import Any
 
+from ...arguments import explain
 from ...errors import ArgumentError, ArgumentTypeError, PolyadError, safe_repr
 from ...tensor import Tensor
 from ..modules.module import Module, require_module
@@ -140,3 +141,6 @@ def _replaced(module: Module, values: Mapping[str, Tensor], given: Mapping[str, 
     finally:
         for _, (owner, last), before in places:
             owner.__dict__[last] = before
+
+
+explain(globals())

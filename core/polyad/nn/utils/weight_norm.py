@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TypeVar
 
 from ... import functions
+from ...arguments import explain
 from ...errors import ArgumentError, OptionError, safe_repr
 from ...state import warn_user
 from ...tensor import Tensor
@@ -67,3 +68,6 @@ def remove_weight_norm(module: M, name: str = "weight") -> M:
         take_out(module, key)
         return module
     raise ArgumentError(f"remove_weight_norm: {safe_repr(name)} has no weight_norm", fix="name the tensor that has it")
+
+
+explain(globals())

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...errors import ArgumentError, ArgumentTypeError
+from ...kinds import State
 from ..optimizer import Optimizer
 from .plateau import ReduceLROnPlateau
 from .scheduler import LRScheduler, copied, set_value, values
@@ -25,7 +26,7 @@ class _Combined(LRScheduler):
         state["_schedulers"] = [scheduler.state_dict() for scheduler in self._schedulers]
         return state
 
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+    def load_state_dict(self, state_dict: State) -> None:
         """As `LRScheduler.load_state_dict`, for all schedules: they fit, or nothing is changed."""
         self._check_state(state_dict)
         for scheduler, state in zip(self._schedulers, state_dict["_schedulers"], strict=True):

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from ...errors import ArgumentError
+from ...kinds import State
 from ..optimizer import Optimizer
 from .scheduler import LRScheduler, check_optimizer, per_group, set_value
 
@@ -157,7 +158,7 @@ class CyclicLR(_WithMomentum):
         state["_scale_fn_custom"] = dict(getattr(custom, "__dict__", {})) if keep else None
         return state
 
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+    def load_state_dict(self, state_dict: State) -> None:
         """As `LRScheduler.load_state_dict`; a `scale_fn` stays that of this schedule."""
         self._check_state(state_dict)
         attributes = state_dict.get("_scale_fn_custom")
@@ -236,11 +237,6 @@ class OneCycleLR(_WithMomentum):
             raise ArgumentError(
                 f"OneCycleLR: pct_start must be a float between 0 and 1, not {pct_start}",
                 fix="choose another pct_start",
-            )
-        if anneal_strategy not in ("cos", "linear"):
-            raise ArgumentError(
-                f"OneCycleLR: anneal_strategy must be 'cos' or 'linear', not {anneal_strategy!r}",
-                fix="choose one of the two",
             )
         rates = per_group("OneCycleLR", "max_lr", max_lr, optimizer)
         if cycle_momentum:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ...errors import ArgumentError
+from ...kinds import Probability, State
 from ..optimizer import Optimizer
 from .scheduler import Multiplying
 
@@ -71,7 +72,7 @@ class MultiStepLR(Multiplying):
         """What the schedule needs to go on later, but for the optimizer: plain data, milestones as a dict of counts."""
         return {**super().state_dict(), "milestones": dict(self.milestones)}
 
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+    def load_state_dict(self, state_dict: State) -> None:
         """Go on where *state_dict* was taken, which may have its milestones as a dict or as PyTorch's Counter."""
         self._check_state(state_dict)
         counts = state_dict["milestones"]
@@ -104,9 +105,8 @@ class ConstantLR(Multiplying):
     """
 
     def __init__(
-        self, optimizer: Optimizer, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1
+        self, optimizer: Optimizer, factor: Probability = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1
     ) -> None:
-        _check_share("ConstantLR", "factor", factor)
         self.factor = factor
         self.total_iters = total_iters
         super().__init__(optimizer, last_epoch)
@@ -141,15 +141,13 @@ class LinearLR(Multiplying):
     def __init__(
         self,
         optimizer: Optimizer,
-        start_factor: float = 1.0 / 3,
-        end_factor: float = 1.0,
+        start_factor: Probability = 1.0 / 3,
+        end_factor: Probability = 1.0,
         total_iters: int = 5,
         last_epoch: int = -1,
     ) -> None:
-        _check_share("LinearLR", "start_factor", start_factor)
         if start_factor == 0:
             raise ArgumentError("LinearLR: start_factor must be above 0", fix="choose a small start_factor")
-        _check_share("LinearLR", "end_factor", end_factor)
         self.start_factor = start_factor
         self.end_factor = end_factor
         self.total_iters = total_iters
@@ -219,8 +217,3 @@ class PolynomialLR(Multiplying):
 
     def _product(self) -> float:
         return float((1.0 - min(self.total_iters, self.last_epoch) / self.total_iters) ** self.power)
-
-
-def _check_share(schedule: str, name: str, value: float) -> None:
-    if not 0 <= value <= 1:
-        raise ArgumentError(f"{schedule}: {name} must be between 0 and 1, not {value}", fix=f"choose another {name}")

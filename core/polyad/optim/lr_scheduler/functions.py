@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...errors import ArgumentTypeError
+from ...kinds import State
 from ..optimizer import Optimizer
 from .scheduler import LRScheduler, check_optimizer, per_group, values
 
@@ -41,7 +42,7 @@ class _ByFunction(LRScheduler):
         ]
         return state
 
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+    def load_state_dict(self, state_dict: State) -> None:
         """As `LRScheduler.load_state_dict`; functions stay those of this schedule."""
         self._check_state(state_dict)
         for function, attributes in zip(self.lr_lambdas, state_dict["lr_lambdas"], strict=True):

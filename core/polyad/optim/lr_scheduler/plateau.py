@@ -57,15 +57,6 @@ class ReduceLROnPlateau(LRScheduler):
                 f"ReduceLROnPlateau: factor must be below 1, not {factor}", fix="choose another factor, such as 0.1"
             )
         check_optimizer("ReduceLROnPlateau", optimizer)
-        for name, value, allowed in (
-            ("mode", mode, ("min", "max")),
-            ("threshold_mode", threshold_mode, ("rel", "abs")),
-        ):
-            if value not in allowed:
-                raise ArgumentError(
-                    f"ReduceLROnPlateau: {name} must be {' or '.join(map(repr, allowed))}, not {value!r}",
-                    fix="choose one of the two",
-                )
         self.factor = factor
         self.optimizer = optimizer
         self.default_min_lr = None if isinstance(min_lr, (list, tuple)) else min_lr

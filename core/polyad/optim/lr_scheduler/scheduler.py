@@ -9,11 +9,13 @@ To add a schedule, derive from `LRScheduler` and define ``get_lr``, or from `Mul
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
+from ...arguments import Explained
 from ...errors import ArgumentError, ArgumentTypeError, NotSupported
 from ...history.grad_mode import no_grad
+from ...kinds import State
 from ...state import warn_user
 from ...tensor import Tensor
 from ..optimizer import MissingKey, Optimizer
@@ -21,7 +23,7 @@ from ..optimizer import MissingKey, Optimizer
 __all__ = ["LRScheduler", "Multiplying"]
 
 
-class LRScheduler:
+class LRScheduler(Explained):
     """Base class of schedules.
 
     Args:
@@ -78,7 +80,7 @@ class LRScheduler:
         """What the schedule needs to go on later, but for the optimizer."""
         return {key: value for key, value in self.__dict__.items() if key not in self._unsaved}
 
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+    def load_state_dict(self, state_dict: State) -> None:
         """Go on where *state_dict* was taken; the optimizer has a state of its own. It fits, or nothing is changed.
 
         Raises:
@@ -90,12 +92,6 @@ class LRScheduler:
 
     def _check_state(self, state_dict: Any) -> None:
         name = f"{type(self).__name__}.load_state_dict"
-        if not isinstance(state_dict, Mapping):
-            raise ArgumentTypeError(
-                f"{name}: state_dict must be a dict, not {type(state_dict).__name__}",
-                operands={"state_dict": state_dict},
-                fix="pass what state_dict() gave",
-            )
         missing = [key for key in self.state_dict() if not key.startswith("_") and key not in state_dict]
         if missing:
             raise ArgumentError(

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 import polyad
+from polyad.arguments import explain
 from polyad.errors import PolyadError, SerializationError
 
 from .samples import Pictures
@@ -191,3 +192,6 @@ class CIFAR100(CIFAR10):
     key = "fine_labels"
     labels_in_record = 2
     count = 100
+
+
+explain(globals())

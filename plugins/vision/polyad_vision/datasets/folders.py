@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from polyad import datasets
+from polyad.arguments import explain
 from polyad.errors import ArgumentError, PolyadError
 from polyad.utils.data import Dataset
 
@@ -85,9 +86,11 @@ class ImageFolder(datasets.ImageFolder):
         root: str | os.PathLike[str],
         transform: Callable[[Any], Any] | None = None,
         target_transform: Callable[[int], Any] | None = None,
-        **options: Any,
+        *,
+        mode: str = "RGB",
+        damaged: str = "raise",
     ) -> None:
-        super().__init__(root, None, target_transform, **options)
+        super().__init__(root, None, target_transform, mode=mode, damaged=damaged)
         self.picture_transform = transform
         self.imgs = self.samples
 
@@ -95,3 +98,6 @@ class ImageFolder(datasets.ImageFolder):
         pixels, target = super().__getitem__(index)
         picture = to_pil_image(pixels)
         return picture if self.picture_transform is None else self.picture_transform(picture), target
+
+
+explain(globals())

@@ -9,6 +9,7 @@ from typing import Any
 
 import polyad
 from polyad import datasets
+from polyad.arguments import explain
 
 from .samples import Pictures
 
@@ -50,3 +51,6 @@ class FashionMNIST(MNIST):
     """60,000 pictures of clothes for training and 10,000 held out, in the same form as `MNIST`."""
 
     reader = datasets.FashionMNIST
+
+
+explain(globals())

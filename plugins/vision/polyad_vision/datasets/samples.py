@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from polyad import Tensor
+from polyad.arguments import explain
 from polyad.utils.data import Dataset
 
 from ..transforms.functional import to_pil_image
@@ -29,3 +30,6 @@ class Pictures(Dataset[tuple[Any, Any]]):
 
     def __len__(self) -> int:
         return len(self.images)
+
+
+explain(globals())

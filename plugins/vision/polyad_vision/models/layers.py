@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import polyad
 from polyad import Tensor, nn
-from polyad.errors import ArgumentError
+from polyad.arguments import explain
+from polyad.kinds import Probability
 
 __all__ = ["Conv2dNormActivation", "SqueezeExcitation", "StochasticDepth", "make_divisible", "stochastic_depth"]
 
@@ -94,7 +95,7 @@ class SqueezeExcitation(nn.Module):
         return input * self.scale_activation(scale)
 
 
-def stochastic_depth(input: Tensor, p: float, mode: str, training: bool = True) -> Tensor:
+def stochastic_depth(input: Tensor, p: Probability, mode: Literal["batch", "row"], training: bool = True) -> Tensor:
     """*input* with samples set to zero with probability *p*, the others divided by 1 - p.
 
     Args:
@@ -110,10 +111,6 @@ def stochastic_depth(input: Tensor, p: float, mode: str, training: bool = True) 
     >>> stochastic_depth(torch.ones(2, 3), 0.0, "row").sum().item()
     6.0
     """
-    if not 0.0 <= p <= 1.0:
-        raise ArgumentError(f"stochastic_depth: p is {p}", fix="pass a probability, from 0 to 1")
-    if mode not in ("batch", "row"):
-        raise ArgumentError(f"stochastic_depth: mode is {mode!r}", fix='pass "batch" or "row"')
     if not training or p == 0.0:
         return input
     shape = [input.shape[0] if mode == "row" else 1] + [1] * (input.dim() - 1)
@@ -129,7 +126,7 @@ class StochasticDepth(nn.Module):
     StochasticDepth(p=0.2, mode=row)
     """
 
-    def __init__(self, p: float, mode: str) -> None:
+    def __init__(self, p: Probability, mode: Literal["batch", "row"]) -> None:
         super().__init__()
         self.p = p
         self.mode = mode
@@ -162,3 +159,6 @@ def initialize_convolutions(model: nn.Module) -> None:
             if module.weight is not None:
                 nn.init.ones_(module.weight)
             zero_bias(module)
+
+
+explain(globals())

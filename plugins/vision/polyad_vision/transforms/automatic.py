@@ -10,7 +10,9 @@ from typing import Any, NamedTuple
 
 import polyad
 from polyad import nn
+from polyad.arguments import explain
 from polyad.errors import ArgumentError
+from polyad.kinds import Count
 
 from . import functional as F
 from .inputs import InterpolationMode, size_of
@@ -106,9 +108,9 @@ class RandAugment(_Automatic):
 
     def __init__(
         self,
-        num_ops: int = 2,
-        magnitude: int = 9,
-        num_magnitude_bins: int = 31,
+        num_ops: Count = 2,
+        magnitude: Count = 9,
+        num_magnitude_bins: Count = 31,
         interpolation: InterpolationMode = NEAREST,
         fill: float | Sequence[float] | None = None,
     ) -> None:
@@ -146,7 +148,7 @@ class TrivialAugmentWide(_Automatic):
 
     def __init__(
         self,
-        num_magnitude_bins: int = 31,
+        num_magnitude_bins: Count = 31,
         interpolation: InterpolationMode = NEAREST,
         fill: float | Sequence[float] | None = None,
     ) -> None:
@@ -164,3 +166,6 @@ class TrivialAugmentWide(_Automatic):
     def forward(self, img: Any) -> Any:
         magnitude = int(polyad.randint(0, self.num_magnitude_bins, (1,)).item())
         return self._once(img, magnitude)
+
+
+explain(globals())

@@ -6,9 +6,13 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 import polyad
 from polyad import Tensor, nn
+from polyad.arguments import explain
 from polyad.errors import ArgumentError
+from polyad.kinds import Probability, Sizes
 
 from . import functional as F
 from .inputs import InterpolationMode, size_of
@@ -35,7 +39,7 @@ def whole(low: int, high: int) -> int:
 class _Sometimes(nn.Module):
     """What `change` does, with probability p."""
 
-    def __init__(self, p: float = 0.5) -> None:
+    def __init__(self, p: Probability = 0.5) -> None:
         super().__init__()
         self.p = p
 
@@ -93,7 +97,7 @@ class RandomEqualize(_Sometimes):
 class RandomPosterize(_Sometimes):
     """`functional.posterize`, with probability p."""
 
-    def __init__(self, bits: int, p: float = 0.5) -> None:
+    def __init__(self, bits: int, p: Probability = 0.5) -> None:
         super().__init__(p)
         self.bits = bits
 
@@ -104,7 +108,7 @@ class RandomPosterize(_Sometimes):
 class RandomSolarize(_Sometimes):
     """`functional.solarize`, with probability p."""
 
-    def __init__(self, threshold: float, p: float = 0.5) -> None:
+    def __init__(self, threshold: float, p: Probability = 0.5) -> None:
         super().__init__(p)
         self.threshold = threshold
 
@@ -115,7 +119,7 @@ class RandomSolarize(_Sometimes):
 class RandomAdjustSharpness(_Sometimes):
     """`functional.adjust_sharpness`, with probability p."""
 
-    def __init__(self, sharpness_factor: float, p: float = 0.5) -> None:
+    def __init__(self, sharpness_factor: float, p: Probability = 0.5) -> None:
         super().__init__(p)
         self.sharpness_factor = sharpness_factor
 
@@ -126,7 +130,7 @@ class RandomAdjustSharpness(_Sometimes):
 class RandomGrayscale(_Sometimes):
     """Grey with as many channels, with probability p."""
 
-    def __init__(self, p: float = 0.1) -> None:
+    def __init__(self, p: Probability = 0.1) -> None:
         super().__init__(p)
 
     def change(self, img: Any) -> Any:
@@ -152,7 +156,7 @@ class RandomCrop(nn.Module):
 
     def __init__(
         self,
-        size: int | Sequence[int],
+        size: Sizes,
         padding: int | Sequence[int] | None = None,
         pad_if_needed: bool = False,
         fill: Any = 0,
@@ -205,7 +209,7 @@ class RandomResizedCrop(nn.Module):
 
     def __init__(
         self,
-        size: int | Sequence[int],
+        size: Sizes,
         scale: Sequence[float] = (0.08, 1.0),
         ratio: Sequence[float] = (3.0 / 4.0, 4.0 / 3.0),
         interpolation: InterpolationMode = BILINEAR,
@@ -273,13 +277,15 @@ class ColorJitter(nn.Module):
     def _range(
         name: str, value: Any, center: float = 1.0, bound: tuple[float, float] = (0.0, math.inf)
     ) -> tuple[float, float] | None:
-        if isinstance(value, int | float):
+        if isinstance(value, int | float | np.number):
             if value < 0:
                 raise ArgumentError(f"ColorJitter: {name} is {value}", fix="pass a number that is not negative")
             low, high = center - value, center + value
             if name != "hue":
                 low = max(low, 0.0)
         else:
+            if len(value) != 2:
+                raise ArgumentError(f"ColorJitter: {name} is {value}", fix="pass a number or (least, most)")
             low, high = (float(end) for end in value)
         if not bound[0] <= low <= high <= bound[1]:
             raise ArgumentError(f"ColorJitter: {name} is {value}", fix=f"stay between {bound[0]} and {bound[1]}")
@@ -308,7 +314,7 @@ class ColorJitter(nn.Module):
 
 
 def _angles(op: str, name: str, value: Any) -> tuple[float, float]:
-    if isinstance(value, int | float):
+    if isinstance(value, int | float | np.number):
         if value < 0:
             raise ArgumentError(f"{op}: {name} is {value}", fix="pass a number that is not negative, or (least, most)")
         return -float(value), float(value)
@@ -364,7 +370,7 @@ class RandomAffine(nn.Module):
             raise ArgumentError(f"RandomAffine: scale is {scale!r}", fix="pass positive numbers")
         self.shear: tuple[float, ...] | None = None
         if shear is not None:
-            four = not isinstance(shear, int | float) and len(shear) == 4
+            four = not isinstance(shear, int | float | np.number) and len(shear) == 4
             self.shear = tuple(shear) if four else _angles("RandomAffine", "shear", shear)  # type: ignore[arg-type]
         self.translate, self.scale, self.interpolation = translate, scale, interpolation
         self.fill, self.center = fill, center
@@ -388,10 +394,10 @@ class RandomAffine(nn.Module):
 class GaussianBlur(nn.Module):
     """`functional.gaussian_blur` with a sigma between two."""
 
-    def __init__(self, kernel_size: int | Sequence[int], sigma: float | Sequence[float] = (0.1, 2.0)) -> None:
+    def __init__(self, kernel_size: Sizes, sigma: float | Sequence[float] = (0.1, 2.0)) -> None:
         super().__init__()
         self.kernel_size = F._pair("GaussianBlur", "kernel_size", kernel_size)
-        ends = (sigma, sigma) if isinstance(sigma, int | float) else tuple(sigma)
+        ends = (sigma, sigma) if isinstance(sigma, int | float | np.number) else tuple(sigma)
         if any(size < 1 or size % 2 == 0 for size in self.kernel_size) or not 0 < ends[0] <= ends[-1]:
             raise ArgumentError(
                 f"GaussianBlur: kernel_size {kernel_size!r}, sigma {sigma!r}",
@@ -415,7 +421,7 @@ class RandomErasing(nn.Module):
 
     def __init__(
         self,
-        p: float = 0.5,
+        p: Probability = 0.5,
         scale: Sequence[float] = (0.02, 0.33),
         ratio: Sequence[float] = (0.3, 3.3),
         value: float | str | Sequence[float] = 0,
@@ -426,8 +432,6 @@ class RandomErasing(nn.Module):
             raise ArgumentError(f"RandomErasing: value is {value!r}", fix='pass numbers or "random"')
         if not 0 <= scale[0] <= scale[1] <= 1 or not 0 < ratio[0] <= ratio[1]:
             raise ArgumentError(f"RandomErasing: scale {scale}, ratio {ratio}", fix="pass (least, most) for each")
-        if not 0 <= p <= 1:
-            raise ArgumentError(f"RandomErasing: p is {p}", fix="pass a probability, from 0 to 1")
         self.p, self.scale, self.ratio, self.value, self.inplace = p, scale, ratio, value, inplace
 
     def forward(self, img: Tensor) -> Tensor:
@@ -445,7 +449,7 @@ class RandomErasing(nn.Module):
             if isinstance(self.value, str):
                 value = polyad.empty(channels, height, width).normal_().to(img.device, img.dtype)
             else:
-                numbers = [self.value] if isinstance(self.value, int | float) else list(self.value)
+                numbers = [self.value] if isinstance(self.value, int | float | np.number) else list(self.value)
                 if len(numbers) not in (1, channels):
                     raise ArgumentError(
                         f"RandomErasing: {len(numbers)} values for {channels} channels", fix="pass one, or as many"
@@ -454,3 +458,6 @@ class RandomErasing(nn.Module):
             top, left = whole(0, rows - height + 1), whole(0, columns - width + 1)
             return F.erase(img, top, left, height, width, value, self.inplace)
         return img
+
+
+explain(globals())

@@ -8,7 +8,9 @@ from typing import Any
 
 import polyad
 from polyad import Tensor, nn
+from polyad.arguments import explain
 from polyad.errors import ArgumentError, ArgumentTypeError
+from polyad.kinds import Functions, Probability, Sizes
 
 from . import functional as F
 from .inputs import InterpolationMode
@@ -28,7 +30,7 @@ class Compose:
     polyad.Size([3, 4, 4])
     """
 
-    def __init__(self, transforms: Sequence[Callable[[Any], Any]]) -> None:
+    def __init__(self, transforms: Functions) -> None:
         self.transforms = transforms
 
     def __call__(self, img: Any) -> Any:
@@ -103,7 +105,7 @@ class Resize(nn.Module):
 
     def __init__(
         self,
-        size: int | Sequence[int],
+        size: Sizes,
         interpolation: InterpolationMode | int = InterpolationMode.BILINEAR,
         max_size: int | None = None,
         antialias: bool | None = True,
@@ -124,7 +126,7 @@ class Resize(nn.Module):
 class CenterCrop(nn.Module):
     """See `functional.center_crop`."""
 
-    def __init__(self, size: int | Sequence[int]) -> None:
+    def __init__(self, size: Sizes) -> None:
         super().__init__()
         self.size = F._pair("CenterCrop", "size", size)
 
@@ -160,7 +162,7 @@ class Grayscale(nn.Module):
 class FiveCrop(nn.Module):
     """See `functional.five_crop`."""
 
-    def __init__(self, size: int | Sequence[int]) -> None:
+    def __init__(self, size: Sizes) -> None:
         super().__init__()
         self.size = size
 
@@ -171,7 +173,7 @@ class FiveCrop(nn.Module):
 class TenCrop(nn.Module):
     """See `functional.ten_crop`."""
 
-    def __init__(self, size: int | Sequence[int], vertical_flip: bool = False) -> None:
+    def __init__(self, size: Sizes, vertical_flip: bool = False) -> None:
         super().__init__()
         self.size, self.vertical_flip = size, vertical_flip
 
@@ -198,7 +200,7 @@ class Lambda:
 class RandomApply(nn.Module):
     """All of the transforms, or none, with probability 1 - p."""
 
-    def __init__(self, transforms: Sequence[Callable[[Any], Any]], p: float = 0.5) -> None:
+    def __init__(self, transforms: Functions, p: Probability = 0.5) -> None:
         super().__init__()
         self.transforms, self.p = transforms, p
 
@@ -213,7 +215,7 @@ class RandomApply(nn.Module):
 class RandomOrder:
     """The transforms in an order that chance chooses, by Python's `random`."""
 
-    def __init__(self, transforms: Sequence[Callable[[Any], Any]]) -> None:
+    def __init__(self, transforms: Functions) -> None:
         self.transforms = transforms
 
     def __call__(self, img: Any) -> Any:
@@ -227,7 +229,7 @@ class RandomOrder:
 class RandomChoice:
     """One of the transforms, with probabilities in proportion to *p*, by Python's `random`."""
 
-    def __init__(self, transforms: Sequence[Callable[[Any], Any]], p: Sequence[float] | None = None) -> None:
+    def __init__(self, transforms: Functions, p: Sequence[float] | None = None) -> None:
         if p is not None and len(p) != len(transforms):
             raise ArgumentError(
                 f"RandomChoice: {len(p)} values in p for {len(transforms)} transforms", fix="pass as many"
@@ -236,3 +238,6 @@ class RandomChoice:
 
     def __call__(self, img: Any) -> Any:
         return random.choices(self.transforms, weights=self.p)[0](img)
+
+
+explain(globals())

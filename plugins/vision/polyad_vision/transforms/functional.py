@@ -15,7 +15,9 @@ import numpy as np
 
 import polyad
 from polyad import Tensor
+from polyad.arguments import explain
 from polyad.errors import ArgumentError, ArgumentTypeError
+from polyad.kinds import NonNegative
 
 from . import on_tensors
 from .inputs import PILLOW_FILTERS, InterpolationMode, is_picture, needs, pillow, size_of
@@ -233,7 +235,7 @@ def resize(
 
 
 def _mode(interpolation: InterpolationMode | int) -> InterpolationMode:
-    if isinstance(interpolation, int):
+    if isinstance(interpolation, int | np.integer):
         for mode, number in PILLOW_FILTERS.items():
             if number == interpolation:
                 return mode
@@ -243,7 +245,7 @@ def _mode(interpolation: InterpolationMode | int) -> InterpolationMode:
 
 
 def _target(size: int | Sequence[int], max_size: int | None, height: int, width: int) -> tuple[int, int]:
-    sizes = [size] if isinstance(size, int) else list(size)
+    sizes = [size] if isinstance(size, int | np.integer) else list(size)
     if len(sizes) not in (1, 2) or min(sizes) < 1:
         raise ArgumentError(f"resize: size is {size!r}", fix="pass a positive number or (height, width)")
     if len(sizes) == 2:
@@ -277,7 +279,7 @@ def pad(img: Image, padding: int | Sequence[int], fill: Any = 0, padding_mode: s
     tensor([[[3, 2, 1, 2, 3, 2, 1]]])
     """
     picture = needs("pad", img)
-    sizes = [padding] if isinstance(padding, int) else list(padding)
+    sizes = [padding] if isinstance(padding, int | np.integer) else list(padding)
     if len(sizes) not in (1, 2, 4):
         raise ArgumentError(f"pad: padding is {padding!r}", fix="pass 1, 2 or 4 numbers")
     ends = sizes * 4 if len(sizes) == 1 else sizes * 2 if len(sizes) == 2 else sizes
@@ -304,7 +306,7 @@ def _pillow_fill(fill: Any, img: Any) -> Any:
     bands = len(img.getbands())
     if fill is None:
         fill = 0
-    if isinstance(fill, int | float):
+    if isinstance(fill, int | float | np.number):
         return fill if bands == 1 else (int(fill),) * bands
     return tuple(int(value) for value in (fill * bands if len(fill) == 1 else fill))
 
@@ -352,7 +354,7 @@ def center_crop(img: Image, output_size: int | Sequence[int]) -> Image:
 
 
 def _pair(op: str, name: str, value: int | float | Sequence[Any]) -> tuple[int, int]:
-    if isinstance(value, int | float):
+    if isinstance(value, int | float | np.number):
         return int(value), int(value)
     if len(value) not in (1, 2):
         raise ArgumentError(f"{op}: {name} is {value!r}", fix="pass a number or (height, width)")
@@ -495,7 +497,7 @@ def affine(
         raise ArgumentError(f"affine: translate {translate!r}, center {center!r}", fix="pass (x, y) for each")
     if scale <= 0:
         raise ArgumentError(f"affine: scale is {scale}", fix="pass a positive number")
-    shears = [float(shear)] if isinstance(shear, int | float) else list(shear)
+    shears = [float(shear)] if isinstance(shear, int | float | np.number) else list(shear)
     if len(shears) not in (1, 2):
         raise ArgumentError(f"affine: shear is {shear!r}", fix="pass a number or (x, y)")
     shears = [shears[0], shears[1] if len(shears) == 2 else 0.0]
@@ -530,40 +532,31 @@ def erase(img: Tensor, i: int, j: int, h: int, w: int, v: Any, inplace: bool = F
 # ------------------------------------------------------------------------------------------------------------ colours
 
 
-def _factor(op: str, name: str, value: float) -> None:
-    if value < 0:
-        raise ArgumentError(f"{op}: {name} is {value}", fix="pass a number that is not negative")
-
-
-def adjust_brightness(img: Image, brightness_factor: float) -> Image:
+def adjust_brightness(img: Image, brightness_factor: NonNegative) -> Image:
     """0 gives black, 1 *img*, 2 twice the brightness."""
-    _factor("adjust_brightness", "brightness_factor", brightness_factor)
     if needs("adjust_brightness", img):
         return pillow("adjust_brightness").ImageEnhance.Brightness(img).enhance(brightness_factor)
     return on_tensors.blend(img, polyad.zeros_like(img), brightness_factor)
 
 
-def adjust_contrast(img: Image, contrast_factor: float) -> Image:
+def adjust_contrast(img: Image, contrast_factor: NonNegative) -> Image:
     """0 gives grey of the mean brightness, 1 *img*."""
-    _factor("adjust_contrast", "contrast_factor", contrast_factor)
-    if needs("adjust_contrast", img):
+    if needs("adjust_contrast", img, 3):
         return pillow("adjust_contrast").ImageEnhance.Contrast(img).enhance(contrast_factor)
     grey = on_tensors.grey(img)
     grey = grey if grey.is_floating_point() else grey.float()
     return on_tensors.blend(img, grey.mean((-3, -2, -1), keepdim=True), contrast_factor)
 
 
-def adjust_saturation(img: Image, saturation_factor: float) -> Image:
+def adjust_saturation(img: Image, saturation_factor: NonNegative) -> Image:
     """0 gives shades of grey, 1 *img*."""
-    _factor("adjust_saturation", "saturation_factor", saturation_factor)
-    if needs("adjust_saturation", img):
+    if needs("adjust_saturation", img, 3):
         return pillow("adjust_saturation").ImageEnhance.Color(img).enhance(saturation_factor)
     return img if img.shape[-3] == 1 else on_tensors.blend(img, on_tensors.grey(img), saturation_factor)
 
 
-def adjust_sharpness(img: Image, sharpness_factor: float) -> Image:
+def adjust_sharpness(img: Image, sharpness_factor: NonNegative) -> Image:
     """0 gives a smoothed picture, 1 *img*."""
-    _factor("adjust_sharpness", "sharpness_factor", sharpness_factor)
     if needs("adjust_sharpness", img):
         return pillow("adjust_sharpness").ImageEnhance.Sharpness(img).enhance(sharpness_factor)
     return on_tensors.sharpness(img, sharpness_factor)
@@ -577,7 +570,7 @@ def adjust_hue(img: Image, hue_factor: float) -> Image:
     """
     if not -0.5 <= hue_factor <= 0.5:
         raise ArgumentError(f"adjust_hue: hue_factor is {hue_factor}", fix="pass a number from -0.5 to 0.5")
-    if not needs("adjust_hue", img):
+    if not needs("adjust_hue", img, 3):
         return on_tensors.adjust_hue(img, hue_factor)
     if img.mode in ("L", "1", "I", "F"):
         return img
@@ -588,9 +581,8 @@ def adjust_hue(img: Image, hue_factor: float) -> Image:
     return image.merge("HSV", parts).convert(img.mode)
 
 
-def adjust_gamma(img: Image, gamma: float, gain: float = 1) -> Image:
+def adjust_gamma(img: Image, gamma: NonNegative, gain: float = 1) -> Image:
     """gain x img^gamma, with *img* from 0 to 1."""
-    _factor("adjust_gamma", "gamma", gamma)
     if needs("adjust_gamma", img):
         table = [int((255 + 1 - 1e-3) * gain * pow(value / 255.0, gamma)) for value in range(256)]
         converted = img.convert("RGB") if img.mode not in ("L", "RGB") else img
@@ -614,7 +606,7 @@ def rgb_to_grayscale(img: Image, num_output_channels: int = 1) -> Image:
     >>> rgb_to_grayscale(torch.ones(3, 2, 2)).shape
     polyad.Size([1, 2, 2])
     """
-    picture = needs("rgb_to_grayscale", img)
+    picture = needs("rgb_to_grayscale", img, 3)
     if num_output_channels not in (1, 3):
         raise ArgumentError(f"rgb_to_grayscale: num_output_channels is {num_output_channels}", fix="pass 1 or 3")
     if picture:
@@ -687,9 +679,12 @@ def gaussian_blur(img: Image, kernel_size: int | Sequence[int], sigma: float | S
     if sigma is None:
         deviations: Sequence[float] = [size * 0.15 + 0.35 for size in sizes]
     else:
-        deviations = [float(sigma)] * 2 if isinstance(sigma, int | float) else [sigma[0], sigma[-1]]
+        deviations = [sigma[0], sigma[-1]] if isinstance(sigma, Sequence) else [float(sigma)] * 2
     if min(deviations) <= 0:
         raise ArgumentError(f"gaussian_blur: sigma is {sigma!r}", fix="pass positive numbers")
     if picture:
         return _as_picture(on_tensors.gaussian_blur(pil_to_tensor(img), sizes, deviations), img)
     return on_tensors.gaussian_blur(img, sizes, deviations)
+
+
+explain(globals())

@@ -56,8 +56,10 @@ def is_picture(value: Any) -> bool:
     return module is not None and isinstance(value, module.Image)
 
 
-def needs(op: str, value: Any) -> bool:
-    """Whether *value* is Pillow's; anything but that and a tensor (..., channels, height, width) is refused."""
+def needs(op: str, value: Any, dims: int = 2) -> bool:
+    """Whether *value* is Pillow's; anything but that and a tensor (..., channels, height, width) is refused, and with
+    dims=3 a tensor without channels.
+    """
     if is_picture(value):
         return True
     if not isinstance(value, Tensor):
@@ -65,7 +67,7 @@ def needs(op: str, value: Any) -> bool:
             f"{op}: img is of type {type(value).__name__}",
             fix="pass a tensor (..., channels, height, width) or a picture of Pillow's",
         )
-    if value.dim() < 2:
+    if value.dim() < dims:
         raise ArgumentError(
             f"{op}: img has shape {tuple(value.shape)}", fix="pass a tensor (..., channels, height, width)"
         )

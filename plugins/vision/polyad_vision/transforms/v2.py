@@ -11,6 +11,7 @@ import numpy as np
 
 import polyad
 from polyad import Tensor, nn
+from polyad.arguments import explain
 from polyad.errors import ArgumentTypeError
 
 from . import chance, fixed, functional
@@ -95,3 +96,6 @@ class RGB(nn.Module):
         if is_picture(img):
             return img.convert("RGB")
         return img.expand(*img.shape[:-3], 3, *img.shape[-2:]) if img.shape[-3] == 1 else img
+
+
+explain(globals())
