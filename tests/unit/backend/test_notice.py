@@ -42,8 +42,8 @@ def test_a_terminal_sees_each_kernel_while_it_is_compiled(monkeypatch) -> None:
     told, _, rest = screen.getvalue().partition("\n")
     assert "every run will" in told
     first, wiped, second, again, end = rest.split("\r")
-    assert first.startswith("polyad: 1 kernels") and first.endswith("exp of float32")
-    assert second.startswith("polyad: 2 kernels") and second.endswith("tanh of float32")
+    assert (first[:17], second[:17]) == ("polyad: 1 kernels", "polyad: 2 kernels")
+    assert (first[-14:], second[-15:]) == ("exp of float32", "tanh of float32")
     assert (wiped, again, end) == (" " * len(first), " " * len(second), "")
 
 
