@@ -7,7 +7,8 @@ import pytest
 
 import polyad
 from polyad.nn import functional
-from polyad_native import compiler
+from polyad_native import compiler, moving
+from polyad_numpy.kernels.random import sampling
 
 pytestmark = pytest.mark.skipif(not compiler.usable(), reason="no native kernels here")
 
@@ -203,3 +204,21 @@ def test_float16_is_rounded_to_nearest() -> None:
     x = np.concatenate([x, -x, np.array([65519, 65520, 1e30, math.inf, -math.inf, math.nan], np.float32)])
     with np.errstate(all="ignore"):
         assert np.array_equal(polyad.tensor(x).to(polyad.float16).numpy(), x.astype(np.float16), equal_nan=True)
+
+
+@pytest.mark.parametrize("blocks", [1, 63, 64, 1000])
+@pytest.mark.parametrize("block", [0, 2**32 - 5, 2**64 - 3])
+def test_random_words_are_those_of_numpy(blocks, block, monkeypatch) -> None:
+    monkeypatch.setattr(moving, "_FEW_WORDS", 0)
+    seed = 0x123456789ABCDEF0
+    native = moving.random_words(lambda *_: pytest.fail("NumPy computed them"))(seed, block, blocks)
+    with np.errstate(over="ignore"):
+        wanted = sampling._words_by_numpy(seed, block, blocks)
+    assert native.dtype == wanted.dtype
+    assert (native == wanted).all()
+
+
+def test_who_draws_little_compiles_nothing_for_it(monkeypatch) -> None:
+    monkeypatch.setattr(moving, "available", lambda *_: pytest.fail("a library was asked for"))
+    draw = moving.random_words(lambda seed, block, blocks: blocks)
+    assert [draw(0, 0, 1000) for _ in range(10)] == [1000] * 10
