@@ -17,7 +17,7 @@ class Terminal(io.StringIO):
 def fresh(monkeypatch):
     monkeypatch.delenv(notice.SWITCH, raising=False)
     monkeypatch.setattr(notice, "PATIENCE", 0)
-    monkeypatch.setattr(notice, "_Waited", type("_Waited", (notice._Waited,), {}))
+    monkeypatch.setattr(notice, "_Waited", type("_Waited", (), {"seconds": 0.0, "kernels": 0, "told": False}))
 
 
 def compile_two(folder: str | None = "/cache") -> None:
