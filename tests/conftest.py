@@ -1,6 +1,11 @@
 """Settings of all tests of polyad itself."""
 
+import os
+
 from hypothesis import settings
+
+# What a process says on stderr does not depend on what earlier ones left compiled.
+os.environ.setdefault("POLYAD_COMPILE_NOTICE", "0")
 
 # Examples are the same in every run, and none fails for being slow on a busy machine.
 settings.register_profile("polyad", deadline=None, derandomize=True)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import pyopencl as cl
 
+from polyad.backend.notice import compiling
 from polyad.errors import CompilerFailure, KernelFailure
 from polyad.locks import RLock
 
@@ -69,7 +70,8 @@ class Programs:
     def _compile(self, source: str, options: str, what: str) -> cl.Program:
         device = self._device
         try:
-            return cl.Program(device.context, source).build(options)
+            with compiling(what, str(device), folder.BINARIES.path()):
+                return cl.Program(device.context, source).build(options)
         except cl.Error as error:
             trouble = device.explained(error, f"compiling {what}")
             if not isinstance(trouble, KernelFailure):

@@ -25,6 +25,7 @@ from pathlib import Path
 from ..errors import CompilerFailure
 from ..files.compiled import CompiledFolder
 from .compilations import Compilation, Foreseen, said_by
+from .notice import compiling
 
 __all__ = ["NONE", "Libraries", "NoCompiler", "command", "on_disk"]
 
@@ -99,8 +100,9 @@ class Libraries:
             library = self.folder.read(name)
             if library is None:
                 self._foresee(soon())
-                begun = _foreseen().take(name)
-                library = self.built(source, flags, what) if begun is None else self._ended(begun, flags, what)
+                with compiling(what, self.folder.name, self.folder.path()):
+                    begun = _foreseen().take(name)
+                    library = self.built(source, flags, what) if begun is None else self._ended(begun, flags, what)
                 self.folder.keep(name, library)
         except (OSError, subprocess.SubprocessError) as error:
             hung = isinstance(error, subprocess.TimeoutExpired)

@@ -1,4 +1,4 @@
-/* Copies, joining and dropout, in a library of their own: it is compiled when one of them is needed first. They run in
+/* Copies, joining, random words and dropout, in a library of their own: it is compiled when one of them is needed first. They run in
    the engine's threads. */
 
 <python>
@@ -169,7 +169,7 @@ static Object *join(Object *self, Object *const *args, intptr_t count)
     return PyLong_FromLongLong(1);
 }
 
-/* ---------------------------------------------------------------------------------------------- dropout
+/* ---------------------------------------------------------------------------------------------- words, and dropout
 
    Its mask is a draw of one word an element by Philox4x32-10, see polyad.random.philox. */
 
@@ -211,6 +211,24 @@ static void philox(uint64_t seed, uint64_t block, uint32_t *words)
         words[4 * i + 2] = c[i];
         words[4 * i + 3] = d[i];
     }
+}
+
+/* words(out, numbers): those of as many blocks as *out* has rows of four; the numbers are seed and first block. */
+static Object *words(Object *self, Object *const *args, intptr_t count)
+{
+    const Array *out = (Array *)args[0];
+    uint64_t numbers[2];
+    memcpy(numbers, PyBytes_AsString(args[1]), sizeof numbers);
+    uint32_t *to = (uint32_t *)out->data;
+    const long blocks = out->shape[0];
+    void *thread = PyEval_SaveThread();
+    for (long at = 0; at < blocks; at += BLOCKS) {
+        uint32_t drawn[4 * BLOCKS];
+        philox(numbers[0], numbers[1] + (uint64_t)at, drawn);
+        memcpy(to + 4 * at, drawn, 4 * sizeof *to * (size_t)least(BLOCKS, blocks - at));
+    }
+    PyEval_RestoreThread(thread);
+    return none();
 }
 
 static void drop(void *context, long part, long parts)
@@ -260,6 +278,7 @@ static Method methods[] = {
     {"bind", bind, FASTCALL, "bind(address, array)"},
     {"copy", copy, FASTCALL, "copy(out, in, size)"},
     {"dropout", dropout, FASTCALL, "dropout(out, kept, in, numbers)"},
+    {"words", words, FASTCALL, "words(out, numbers)"},
     {"join", join, FASTCALL, "join(out, arrays, dim, size)"},
     {NULL, NULL, 0, NULL},
 };

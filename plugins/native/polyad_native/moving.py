@@ -1,4 +1,4 @@
-"""Copies of arrays whose dimensions lie in another order, joining, and dropout, by the engine's threads."""
+"""Copies of arrays whose dimensions lie in another order, joining, words and dropout, by the engine's threads."""
 
 from __future__ import annotations
 
@@ -12,12 +12,16 @@ from polyad.backend.interface import Signature
 from polyad.backend.preparation import prepare
 from polyad.backend.registry import get
 from polyad.dtypes import float32, float64
+from polyad_numpy.kernels.random.sampling import Words
 
 from . import engine
 from .choosing import Call, NotNative, available, least, unspecialized
 
 _PACK = struct.Struct("3Qd2Q").pack
+_TWO = struct.Struct("2Q").pack
 _WORD = 0xFFFFFFFFFFFFFFFF
+_FEW_WORDS = 1 << 16
+"""So many random words are NumPy's in each process; they are the same."""
 
 
 def copy(types: Signature) -> Call | None:
@@ -63,6 +67,26 @@ def cat() -> Kernel:
         return call
 
     return Kernel(unspecialized, specialize=specialize)
+
+
+def random_words(plain: Words) -> Words:
+    """What computes random words in place of *plain*, once a process has drawn enough to compile something for it."""
+    left = _FEW_WORDS
+
+    def words(seed: int, block: int, blocks: int) -> Any:
+        nonlocal left
+        run = None
+        if left > 0:
+            left -= 4 * blocks
+        else:
+            run = available(engine.moving, "words", float32)
+        if run is None:
+            return plain(seed, block, blocks)
+        out = np.empty((blocks, 4), np.uint32)
+        run(out, _TWO(seed, block))
+        return out
+
+    return words
 
 
 def dropout(types: Signature) -> Call | None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from polyad.backend.interface import KernelSupply
 from polyad.dtypes import bfloat16, float16
+from polyad_numpy.kernels.random.sampling import words_from
 
 from .choosing import chosen, quick
 
@@ -19,6 +20,7 @@ def supplies() -> Iterator[KernelSupply]:
     from .generated import generated
     from .steps import STEPS, step
 
+    words_from(moving.random_words)
     for op, make, least in (
         ("mm", products.mm, 1 << 10),
         ("bmm", products.bmm, 1 << 10),

@@ -49,7 +49,11 @@ class _Scratch(threading.local):
 _scratch = _Scratch()
 
 
-def words(seed: int, block: int, blocks: int) -> Any:
+Words = Callable[[int, int, int], Any]
+"""Computes the words of so many blocks from a block on, of a seed."""
+
+
+def _words_by_numpy(seed: int, block: int, blocks: int) -> Any:
     """The words of up to `_STRETCH` blocks from number *block* on: uint32 (blocks, 4)."""
     a, b, c, d, low, high = _scratch.rows[:, :blocks]
     # Every value is below 2**32, in rows of 64 bits that hold its product with a multiplier.
@@ -76,20 +80,29 @@ def words(seed: int, block: int, blocks: int) -> Any:
     return words_
 
 
+_words: Words = _words_by_numpy
+
+
+def words_from(make: Callable[[Words], Words]) -> None:
+    """Have ``make(words)`` compute all words from now on in place of *words*; it gives the same."""
+    global _words
+    _words = make(_words)
+
+
 def _next_words(seed: int, block: int, blocks: int) -> Any:
-    """As `words`, from what was computed ahead if it is there; the caller may write over them."""
+    """As `_words`, from what was computed ahead if it is there; the caller may write over them."""
     if blocks > _SMALL:
-        return words(seed, block, blocks)
+        return _words(seed, block, blocks)
     scratch = _scratch
     at = block - scratch.ahead_from[1]
     if scratch.ahead_from[0] != seed or not 0 <= at <= len(scratch.ahead) - blocks:
         goes_on, scratch.expected = scratch.expected == (seed, block), (seed, block + blocks)
         if not goes_on:
-            return words(seed, block, blocks)
+            return _words(seed, block, blocks)
         # Eight times as much as the last time: a loader's sample, whose seed is its own, draws few numbers.
         used = len(scratch.ahead) if scratch.ahead_from[0] == seed and 0 <= at <= len(scratch.ahead) else 0
         size = min(max(8 * used, 8 * blocks, 32), _STRETCH)
-        scratch.ahead, scratch.ahead_from, at = words(seed, block, size), (seed, block), 0
+        scratch.ahead, scratch.ahead_from, at = _words(seed, block, size), (seed, block), 0
     scratch.expected = (seed, block + blocks)
     return scratch.ahead[at : at + blocks].copy()
 

@@ -21,7 +21,7 @@ from ...dispatch.inplace import check_writable, wrote
 from ...dispatch.op import method, view
 from ...dispatch.views import alias
 from ...dispatch.wrapped import Wrapped
-from ...dtypes import BOOL, INTEGER, bool_, uint8
+from ...dtypes import BOOL, INTEGER, bool_, int64, uint8
 from ...errors import ArgumentError, ArgumentTypeError, DTypeError, IndexOutOfRange, ShapeError, safe_repr
 from ...layout import Layout, int_of
 from ...state import state, warn_user
@@ -251,7 +251,6 @@ class ArgumentTypeIndexError(IndexOutOfRange, ArgumentTypeError):
 
 
 def _from_data(item: Any, operand: Tensor) -> Tensor:
-    from ...dtypes import int64
     from ..creation.factories import tensor
 
     try:
@@ -270,6 +269,15 @@ def _read(self: Tensor, index: Any) -> tuple[Tensor, list[Tensor | None] | None]
     are none.
     """
     shape = self._array.shape
+    if (
+        isinstance(index, Tensor)
+        and index._type.dtype is int64
+        and index._type.device == self._type.device
+        and not isinstance(index, Wrapped)
+        and index._array.shape
+        and shape
+    ):
+        return self, [index]  # the most frequent of all: what follows finds the same, item by item
     if index.__class__ is list and any(item is None or item is Ellipsis or isinstance(item, slice) for item in index):
         warn_user("index: a list of several indices is deprecated; use a tuple: x[tuple(indices)]", UserWarning)
         index = tuple(index)

@@ -225,6 +225,9 @@ def element(op: str, value: Any, dtype: DType) -> Any:
     return float(value) if value.__class__ is int and value.bit_length() > 63 else value
 
 
+_FLOAT32_MOST = dtypes.finfo(dtypes.float32).max
+
+
 def check_fits(op: str, value: Any, dtype: DType) -> None:
     """Raise DTypeError unless the number *value* can be an element of *dtype*:
     an integer's range, a complex number's parts.
@@ -240,8 +243,8 @@ def check_fits(op: str, value: Any, dtype: DType) -> None:
             )
     elif dtype in (dtypes.float32, dtypes.complex64) and not isinstance(value, bool):
         # Half types take numbers out of their range as infinities.
-        limit = dtypes.finfo(dtype).max
-        if any(limit < abs(part) < math.inf for part in (value.real, value.imag)):
+        limit = _FLOAT32_MOST
+        if limit < abs(value.real) < math.inf or limit < abs(value.imag) < math.inf:
             raise DTypeError(
                 f"{op}: {value} is out of the range of {dtype.name}",
                 fix="use infinity if that is meant, or another dtype",
@@ -251,6 +254,8 @@ def check_fits(op: str, value: Any, dtype: DType) -> None:
             f"{op}: the number has {value.bit_length()} bits, more than any floating point number",
             fix="use infinity if that is meant",
         )
+    if value.__class__ is float or value.__class__ is int:
+        return  # as nearly all are; what asks abstract classes takes longer than all before
     imaginary = isinstance(value, numbers.Complex) and not isinstance(value, numbers.Real)
     if imaginary and dtype.category in (dtypes.INTEGER, dtypes.FLOATING):
         raise DTypeError(f"{op}: a complex number does not fit into {dtype.name}", fix="use a complex dtype")
