@@ -106,9 +106,17 @@ class Module(OlderMethods, _state.ExtraState):
         if cls.__module__.startswith("polyad.nn.modules.") and "__init__" in cls.__dict__:
             cls.__init__ = explaining(cls.__init__)  # type: ignore[method-assign]
 
-    def __init__(self) -> None:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if (args or kwargs) and not self.call_super_init:
+            raise ArgumentTypeError(
+                f"{type(self).__name__}: Module.__init__() takes no arguments",
+                notes={"given": ", ".join([*map(safe_repr, args), *kwargs])},
+                fix="keep them in your __init__; call_super_init = True passes them to the next class",
+            )
         # Written past __setattr__, which needs them.
         self.__dict__.update(training=True, _roles={}, _non_persistent_buffers_set=set())
+        if self.call_super_init:
+            super().__init__(*args, **kwargs)
 
     # ------------------------------------------------------------------------------------------------------- calling
 

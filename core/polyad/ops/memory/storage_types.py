@@ -48,6 +48,10 @@ class UntypedStorage:
         out._storage, out._type = storage, type_
         return out
 
+    def untyped(self) -> UntypedStorage:
+        """Itself: `TypedStorage` has the same method."""
+        return self
+
     def _bytes(self) -> Tensor:
         type_ = registry.tensor_type(dtypes.uint8, self.device, False)
         return over(self._storage, type_, (self.nbytes(),), (1,), 0)
