@@ -144,10 +144,12 @@ if TYPE_CHECKING:
     from .serialization import load as load, save as save
     from .settings import (
         are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled,
+        get_deterministic_debug_mode as get_deterministic_debug_mode,
         get_float32_matmul_precision as get_float32_matmul_precision,
         get_num_interop_threads as get_num_interop_threads,
         get_num_threads as get_num_threads,
         is_deterministic_algorithms_warn_only_enabled as is_deterministic_algorithms_warn_only_enabled,
+        set_deterministic_debug_mode as set_deterministic_debug_mode,
         set_float32_matmul_precision as set_float32_matmul_precision,
         set_num_interop_threads as set_num_interop_threads,
         set_num_threads as set_num_threads,
@@ -218,6 +220,8 @@ _LAZY_NAMES = {
     **dict.fromkeys(
         (
             "are_deterministic_algorithms_enabled",
+            "get_deterministic_debug_mode",
+            "set_deterministic_debug_mode",
             "get_float32_matmul_precision",
             "get_num_interop_threads",
             "get_num_threads",

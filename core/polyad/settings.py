@@ -158,6 +158,39 @@ def is_deterministic_algorithms_warn_only_enabled() -> bool:
     return _settings.deterministic and _settings.warn_only
 
 
+def set_deterministic_debug_mode(debug_mode: int | str) -> None:
+    """`use_deterministic_algorithms` by a number or a word: 0 or "default", 1 or "warn", 2 or "error".
+
+    Raises RuntimeError for anything else.
+
+    >>> import polyad
+    >>> polyad.set_deterministic_debug_mode("warn")
+    >>> polyad.get_deterministic_debug_mode()
+    1
+    >>> polyad.set_deterministic_debug_mode(0)
+    """
+    mode = _DEBUG_MODES.index(debug_mode) if debug_mode in _DEBUG_MODES else debug_mode
+    if mode not in (0, 1, 2):
+        raise SettingError(
+            f"set_deterministic_debug_mode: {safe_repr(debug_mode)} is no mode",
+            fix=f"pass 0, 1 or 2, or one of {', '.join(_DEBUG_MODES)}",
+        )
+    use_deterministic_algorithms(mode > 0, warn_only=mode == 1)
+
+
+_DEBUG_MODES = ("default", "warn", "error")
+
+
+def get_deterministic_debug_mode() -> int:
+    """What `set_deterministic_debug_mode` was given, as a number.
+
+    >>> import polyad
+    >>> polyad.get_deterministic_debug_mode()
+    0
+    """
+    return 0 if not _settings.deterministic else 1 if _settings.warn_only else 2
+
+
 def allowed_attention() -> dict[str, bool]:
     """Which of PyTorch's ways to compute attention the program allows, by name: the switches themselves.
 

@@ -736,7 +736,7 @@ def _showing(function: str, tensor: Tensor, storage: Any) -> Tensor:
     """*tensor*, from now on all that is in *storage*."""
     dtype = getattr(storage, "dtype", tensor.dtype)
     if dtype is not tensor.dtype:
-        raise ArgumentTypeError(
+        raise DTypeError(
             f"{function}: a tensor of {tensor.dtype.name} cannot show a storage of {dtype.name}",
             fix="pass storage.untyped() to read its bytes as another dtype",
         )

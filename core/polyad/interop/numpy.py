@@ -136,8 +136,10 @@ def buffer_of(data: Any) -> memoryview | None:
 def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
     """A 1-d CPU tensor over the memory of an object with Python's buffer protocol, read as *dtype* from byte *offset*.
 
-    Raises ValueError if the buffer is read-only, empty, or does not hold *count* elements (all it has if negative);
-    TypeError for an object that has no buffer.
+    Of a buffer that is read-only, as bytes are, the tensor is so too: a write to it raises.
+
+    Raises ValueError if the buffer is empty, or does not hold *count* elements (all it has if negative); TypeError for
+    an object that has no buffer.
 
     >>> import polyad
     >>> polyad.frombuffer(bytearray([1, 0, 2, 0]), dtype=polyad.int16)
@@ -152,8 +154,6 @@ def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, r
         raise DataError(f"frombuffer: {type(buffer).__name__} has no buffer", fix="pass bytes-like data")
     if not view.c_contiguous or "O" in view.format:
         raise DataError("frombuffer: the buffer has gaps or holds objects", fix="pass a contiguous copy of numbers")
-    if view.readonly:
-        raise ArgumentError("frombuffer: the buffer is read-only", fix="pass bytearray(buffer), which is a copy")
     room = view.nbytes - offset
     if offset < 0 or room <= 0 or count == 0 or (count < 0 and room % dtype.itemsize) or count * dtype.itemsize > room:
         raise ArgumentError(

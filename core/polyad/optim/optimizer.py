@@ -30,7 +30,12 @@ from ..ops.pointwise.complex_numbers import view_as_real
 from ..state import state as thread, user_line, warn_user
 from ..tensor import Tensor
 
-__all__ = ["MissingKey", "Optimizer"]
+__all__ = [
+    "MissingKey",
+    "Optimizer",
+    "register_optimizer_step_post_hook",
+    "register_optimizer_step_pre_hook",
+]
 
 Params = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
 Step = TypeVar("Step", bound=Callable[..., Any])
@@ -460,15 +465,37 @@ def _holders(params: list[Any], place: int) -> int:
 _ONE_HOLDER = _holders([object()], 0)
 
 
+_ON_ALL: dict[str, dict[int, Callable[..., Any]]] = {}
+"""The hooks of the steps of every optimizer."""
+
+
+def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """`Optimizer.register_step_pre_hook` of every optimizer; called before an optimizer's own.
+
+    >>> import polyad
+    >>> from polyad.optim.optimizer import register_optimizer_step_pre_hook
+    >>> handle = register_optimizer_step_pre_hook(lambda optimizer, args, kwargs: print(type(optimizer).__name__))
+    >>> polyad.optim.SGD([polyad.ones(2, requires_grad=True)]).step()
+    SGD
+    >>> handle.remove()
+    """
+    return register(_ON_ALL.setdefault("step_pre", {}), hook)
+
+
+def register_optimizer_step_post_hook(hook: Callable[..., None]) -> RemovableHandle:
+    """`Optimizer.register_step_post_hook` of every optimizer; called after an optimizer's own."""
+    return register(_ON_ALL.setdefault("step_post", {}), hook)
+
+
 def _with_hooks(step: Step) -> Step:
     """*step* with the optimizer's step hooks around it; only the outermost step of a class hierarchy calls them."""
 
     @functools.wraps(step)
     def call(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
         self._stepped = True
-        if not (self._hooks or thread.watchers) or type(self).step is not call:
+        if not (self._hooks or _ON_ALL or thread.watchers) or type(self).step is not call:
             return step(self, *args, **kwargs)
-        for hook in self._hooks_of("step_pre"):
+        for hook in (*_ON_ALL.get("step_pre", {}).values(), *self._hooks_of("step_pre")):
             changed = hook(self, (self, *args), kwargs)
             if changed is None:
                 continue
@@ -480,7 +507,7 @@ def _with_hooks(step: Step) -> Step:
                 )
             args, kwargs = changed[0][1:], changed[1]
         result = step(self, *args, **kwargs)
-        for hook in self._hooks_of("step_post"):
+        for hook in (*self._hooks_of("step_post"), *_ON_ALL.get("step_post", {}).values()):
             hook(self, (self, *args), kwargs)
         if thread.watchers:
             thread.watchers[-1].stepped(self)

@@ -216,8 +216,10 @@ def test_frombuffer():
     ):
         with pytest.raises(ValueError, match=message):
             polyad.frombuffer(data, dtype=polyad.int32, **arguments)
+    of_bytes = polyad.frombuffer(b"\x01\x02", dtype=polyad.uint8)
+    assert of_bytes.tolist() == [1, 2]
     with pytest.raises(ValueError, match="read-only"):
-        polyad.frombuffer(bytes(4), dtype=polyad.int32)
+        of_bytes[0] = 3
     with pytest.raises(TypeError, match="int has no buffer"):
         polyad.frombuffer(4, dtype=polyad.int32)
 

@@ -467,3 +467,18 @@ def test_read_only_memory_is_refused_before_anything_is_written(make, size):
         make([other, frozen], lr=0.1).step()
     assert (memory == 1).all()
     assert (other == 1).all()
+
+
+def test_hooks_of_the_steps_of_all_optimizers():
+    seen = []
+    one, other = (optim.SGD([polyad.ones(1, requires_grad=True)], lr=0.1) for _ in range(2))
+    own = one.register_step_pre_hook(lambda *given: seen.append("own"))
+    handles = [
+        optim.optimizer.register_optimizer_step_pre_hook(lambda optimizer, args, kwargs: seen.append("before")),
+        optim.optimizer.register_optimizer_step_post_hook(lambda optimizer, args, kwargs: seen.append("after")),
+    ]
+    one.step()
+    for handle in (own, *handles):
+        other.step()
+        handle.remove()
+    assert seen == ["before", "own", "after"] + ["before", "after"] * 2 + ["after"]

@@ -35,6 +35,7 @@ from ...tensor import Tensor
 from .. import state_dict as _state
 from ..conversion import parse_to, replace_tensors
 from ..hook_methods import (
+    register_module_backward_hook,
     register_module_buffer_registration_hook,
     register_module_forward_hook,
     register_module_forward_pre_hook,
@@ -49,6 +50,7 @@ from ..registration import REGISTERED, Members, ModuleAttributeError, Role, chec
 
 __all__ = [
     "Module",
+    "register_module_backward_hook",
     "register_module_buffer_registration_hook",
     "register_module_forward_hook",
     "register_module_forward_pre_hook",
