@@ -130,6 +130,16 @@ def test_a_list_of_numbers_or_of_many_lists_is_one_index() -> None:
     assert x[[[0]] * 32].shape == (32, 1, 4)
 
 
+def test_a_complex_constant_around_complex_numbers() -> None:
+    x = polyad.tensor([1 + 2j], requires_grad=True)
+    padded = polyad.constant_pad_nd(x, (1, 0), 3j)
+    assert padded.tolist() == [3j, 1 + 2j]
+    padded[1].abs().backward()
+    assert x.grad is not None
+    with pytest.raises(TypeError, match="value is complex"):
+        polyad.constant_pad_nd(polyad.ones(1), (1, 0), 3j)
+
+
 @pytest.mark.parametrize(
     ("name", "shape"),
     [("softplus", (4,)), ("gelu", (4,)), ("logsigmoid", (4,)), ("softshrink", (4,)), ("hardshrink", (4,)),
