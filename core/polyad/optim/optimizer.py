@@ -470,15 +470,7 @@ _ON_ALL: dict[str, dict[int, Callable[..., Any]]] = {}
 
 
 def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """`Optimizer.register_step_pre_hook` of every optimizer; called before an optimizer's own.
-
-    >>> import polyad
-    >>> from polyad.optim.optimizer import register_optimizer_step_pre_hook
-    >>> handle = register_optimizer_step_pre_hook(lambda optimizer, args, kwargs: print(type(optimizer).__name__))
-    >>> polyad.optim.SGD([polyad.ones(2, requires_grad=True)]).step()
-    SGD
-    >>> handle.remove()
-    """
+    """`Optimizer.register_step_pre_hook` of every optimizer; called before an optimizer's own."""
     return register(_ON_ALL.setdefault("step_pre", {}), hook)
 
 
