@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 import weakref
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from . import provided
 from .backend import memory
@@ -50,6 +50,8 @@ from .state import UNDER_INFERENCE, state
 from .storage import INFERENCE, InferenceView, Storage, UnrecordedViewOf, ViewOf
 from .subclasses import keep_class
 from .tensor_methods import TensorMethods
+
+T = TypeVar("T", bound="Tensor")
 
 
 class ElementTypeError(ArgumentTypeError, RuntimeError):
@@ -97,9 +99,12 @@ class Tensor(TensorMethods):
     @staticmethod
     def _from_sizes_or_data(function: str, data: tuple[Any, ...], dtype: DType, device: Any) -> Tensor:
         """What PyTorch's older constructors give: zeros of a size, or a tensor of *data*, in *dtype*."""
-        zeros, value = PUBLIC["zeros"].call, data[0] if len(data) == 1 else None
+        zeros = PUBLIC["zeros"].call
+        value: Any = data[0] if len(data) == 1 else None
         if len(data) != 1 or isinstance(value, (int, Size)):
             return zeros(*(data or (0,)), dtype=dtype, device=device)  # type: ignore[no-any-return]
+        if hasattr(value, "untyped"):
+            return _showing(function, zeros(0, dtype=dtype, device=value.device), value)
         if isinstance(value, Tensor):
             if value.dtype is not dtype and function != "Tensor":
                 raise ArgumentTypeError(
@@ -138,6 +143,15 @@ class Tensor(TensorMethods):
         out._type = type_
         out._node = out._storage = out._grad = None
         out._view = INFERENCE if state.no_modes is UNDER_INFERENCE else None
+        return out
+
+    @staticmethod
+    def _make_subclass(cls: type[T], data: Tensor, require_grad: bool = False) -> T:
+        """*data*'s memory as an object of *cls*, a class derived from Tensor, without its history."""
+        if not (isinstance(cls, type) and issubclass(cls, Tensor)):
+            raise wrong_type("_make_subclass", "cls", cls, "a class derived from Tensor")
+        out: T = check_tensor(data, "_make_subclass", "data")._alias(cls)  # type: ignore[assignment]
+        out.requires_grad = require_grad
         return out
 
     def _make_storage(self) -> Storage:
@@ -716,6 +730,17 @@ class Tensor(TensorMethods):
             requires_grad=requires_grad,
             pin_memory=pin_memory,
         )
+
+
+def _showing(function: str, tensor: Tensor, storage: Any) -> Tensor:
+    """*tensor*, from now on all that is in *storage*."""
+    dtype = getattr(storage, "dtype", tensor.dtype)
+    if dtype is not tensor.dtype:
+        raise DTypeError(
+            f"{function}: a tensor of {tensor.dtype.name} cannot show a storage of {dtype.name}",
+            fix="pass storage.untyped() to read its bytes as another dtype",
+        )
+    return tensor.set_(storage)
 
 
 def _with_data(tensor: Tensor, value: Tensor) -> Tensor:

@@ -29,8 +29,6 @@ LACKING: dict[str, str] = {
     "split_with_sizes_copy": "out: a list",
     "unbind_copy": "out: a list",
     "linalg.lu_factor": "its documentation writes a type before the name",
-    "nn.functional.hardshrink": "out: undocumented",
-    "hardshrink": "out: undocumented",
     "rrelu_": "generator: undocumented",
     "nn.functional.rrelu_": "generator: undocumented",
     "slice_scatter": "out: undocumented",

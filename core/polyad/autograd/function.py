@@ -19,7 +19,7 @@ from ..dtypes import COMPLEX, FLOATING
 from ..errors import ArgumentTypeError, AutogradError, DeviceError, DTypeError, NotSupported, PolyadError, ShapeError
 from ..history import inference
 from ..history.node import Calls, MultiNode, Node, Output, check_saved, make_node
-from ..state import state
+from ..state import state, warn_user
 from ..storage import UnrecordedViewOf
 from ..tensor import Tensor
 from .engine import stale
@@ -90,6 +90,12 @@ class FunctionCtx:
                 fix="pass retain_graph=True to the first backward, or compute the result anew",
             )
         return tuple(_opened(value, node) for value in calls.saved)
+
+    @property
+    def saved_variables(self) -> tuple[Tensor | None, ...]:
+        """Deprecated: another name of `saved_tensors`."""
+        warn_user("saved_variables: deprecated; use saved_tensors", DeprecationWarning)
+        return self.saved_tensors
 
     def _recorded(self) -> Node | None:
         return None if self._node is None else self._node()

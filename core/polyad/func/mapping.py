@@ -161,8 +161,12 @@ def _placed(tensor: Tensor, dim: int | None) -> Tensor:
     return tensor.movedim(0, normalize_dim(dim, tensor.ndim, "vmap: out_dims"))
 
 
-def _left(level: VmapLevel, value: Any, dim: int | None, given: Sequence[Any]) -> Tensor:
-    """A result as those outside see it, the batch in front; of an argument that came back, a view."""
+def _left(level: VmapLevel, value: Any, dim: int | None, given: Sequence[Any]) -> Any:
+    """A result as those outside see it, the batch in front; of an argument that came back, a view. What is no tensor
+    is itself: `_fit_out_dims` has seen that it has no batch.
+    """
+    if not isinstance(value, Tensor):
+        return value
     own: Batched = level.lifted(value)
     if dim is not None:
         result = level.spread(own)
@@ -271,13 +275,6 @@ def _batch_size(leaves: Sequence[Any], dims: Sequence[int | None]) -> int:
 
 
 def _fit_out_dims(name: str, out_dims: Any, outputs: Sequence[Any], tree: Tree) -> list[int | None]:
-    for output in outputs:
-        if not isinstance(output, Tensor):
-            raise ArgumentError(
-                f"vmap: {name} returned {type(output).__name__}, not only tensors",
-                operands={"result": output},
-                fix="return nested dicts, lists and tuples of tensors",
-            )
     spread = _spread_dims(tuple(out_dims) if isinstance(out_dims, list) else out_dims, tree)
     if spread is None and isinstance(out_dims, tuple) and len(out_dims) == 1 and tree.container is None:
         spread = [out_dims[0]]
@@ -287,9 +284,17 @@ def _fit_out_dims(name: str, out_dims: Any, outputs: Sequence[Any], tree: Tree) 
             notes={"returned": str(tree)},
             fix="pass one int, or entries nested at most like the result",
         )
-    for dim in spread:
-        if dim is not None and (not isinstance(dim, int) or isinstance(dim, bool)):
+    for dim, output in zip(spread, outputs, strict=True):
+        if dim is None:
+            continue
+        if not isinstance(dim, int) or isinstance(dim, bool):
             raise ArgumentError(
                 f"vmap: out_dims has {safe_repr(dim)}, neither an int nor None", fix="name dimensions by ints"
+            )
+        if not isinstance(output, Tensor):
+            raise ArgumentError(
+                f"vmap: {name} returned {type(output).__name__}, not only tensors",
+                operands={"result": output},
+                fix="return nested dicts, lists and tuples of tensors, or say None for it in out_dims",
             )
     return spread

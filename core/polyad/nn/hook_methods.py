@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "HookMethods",
+    "register_module_backward_hook",
     "register_module_buffer_registration_hook",
     "register_module_forward_hook",
     "register_module_forward_pre_hook",
@@ -182,8 +183,25 @@ def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> Removabl
     return register(_on_all().backward_pre, hook)
 
 
+def register_module_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """``Module.register_backward_hook`` of every module; prefer `register_module_full_backward_hook`, which raises
+    RuntimeError beside it.
+    """
+    _refuse_others(_on_all().backward.values())
+    return register(EVERY.post, LegacyBackwardHook(hook, False, False))
+
+
+def _refuse_others(others: Iterable[Any]) -> None:
+    if any(others):
+        raise HookError(
+            "register_module_backward_hook: all modules have a full backward hook, or one of this form",
+            fix="use register_module_full_backward_hook for both",
+        )
+
+
 def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """``Module.register_full_backward_hook`` of every module."""
+    _refuse_others(isinstance(entry, LegacyBackwardHook) for entry in EVERY.post.values())
     return register(_on_all().backward, hook)
 
 

@@ -64,6 +64,7 @@ class OlderMethods(HookMethods):
     """What `polyad.nn.Module` has for the sake of such code."""
 
     call_super_init: ClassVar[bool] = False
+    """Whether ``Module.__init__`` goes on to the next class, which a mixin behind Module is, with all its arguments."""
     dump_patches: ClassVar[bool] = False
     compiler: ClassVar[Callable[..., Any] | None] = None
     """``compiler(forward, ...)`` gives what `compile` puts in its place; a package that compiles assigns it."""

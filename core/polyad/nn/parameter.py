@@ -126,7 +126,7 @@ class _Uninitialized:
     def materialize(self, shape: Any, device: Device | str | None = None, dtype: DType | None = None) -> None:
         """Give it memory, whose values are not set, and make it an ordinary parameter or buffer."""
         own: Any = self
-        own.data = empty(tuple(shape), device=device or own.device, dtype=dtype or own.dtype)
+        own.data = empty(shape, device=device or own.device, dtype=dtype or own.dtype)
         own.__class__ = self._becomes
 
     def to(self, *args: Any, **kwargs: Any) -> Tensor:

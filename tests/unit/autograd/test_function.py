@@ -398,3 +398,21 @@ def test_an_argument_that_is_returned_as_not_differentiable_is_a_constant():
     assert not y.requires_grad
     assert x.requires_grad
     assert y.is_set_to(x)
+
+
+def test_saved_variables_are_the_saved_tensors():
+    class Doubled(polyad.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, gradient):
+            (x,) = ctx.saved_variables
+            return gradient * 2 * x
+
+    x = polyad.tensor([3.0], requires_grad=True)
+    with pytest.warns(DeprecationWarning, match="use saved_tensors"):
+        Doubled.apply(x).sum().backward()
+    assert x.grad.tolist() == [6.0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from typing import Any
 
@@ -236,3 +237,38 @@ class TestMakeTensor:
     def test_refused(self, settings: dict[str, Any]) -> None:
         with pytest.raises(ValueError, match="make_tensor"):
             polyad.testing.make_tensor((2, 3), **{"dtype": polyad.float32, "device": "cpu", **settings})
+
+
+@pytest.mark.filterwarnings("ignore:storage")
+def test_a_tensor_of_a_storage_shows_it() -> None:
+    x = polyad.arange(6.0)
+    for y in (
+        x.new(x.storage()),
+        x.new(x.untyped_storage()),
+        polyad.Tensor(x.storage()),
+        polyad.FloatTensor(x.storage()),
+    ):
+        y[0] += 1
+        assert (y.shape, y.data_ptr()) == (x.shape, x.data_ptr())
+    assert x[0] == 4
+    with pytest.raises(RuntimeError, match="new: a tensor of int64 cannot show a storage of float32"):
+        polyad.arange(2).new(x.storage())
+
+
+def test_the_type_tensor_is_the_default_dtype() -> None:
+    for wanted in (Tensor, "torch.Tensor"):
+        assert polyad.arange(3).type(wanted).dtype is polyad.float32
+    with pytest.raises(ValueError, match="is no type's name"):
+        polyad.ones(2).type("Tensor")
+
+
+@pytest.mark.filterwarnings("ignore:storage")
+@pytest.mark.parametrize("storage_first", [True, False])
+def test_a_deep_copy_of_a_storage_is_the_copied_tensors(storage_first: bool) -> None:
+    x = polyad.arange(4.0)
+    together: list[Any] = [x.untyped_storage(), x.storage(), x]
+    copied = copy.deepcopy(together if storage_first else together[::-1])
+    untyped, typed, y = copied if storage_first else copied[::-1]
+    y[0] = 9
+    assert (typed[0], x[0].item(), typed.dtype) == (9.0, 0.0, polyad.float32)
+    assert untyped == typed.untyped() == y.untyped_storage()

@@ -299,3 +299,16 @@ def test_waiting_for_a_gpu_is_told_as_asked() -> None:
         assert polyad.ones(2).sum().item() == 2, "the cpu is not waited for"
     finally:
         choose("default")
+
+
+def test_deterministic_debug_mode():
+    try:
+        for number, word in enumerate(("default", "warn", "error")):
+            for mode in (number, word):
+                polyad.set_deterministic_debug_mode(mode)
+                assert polyad.get_deterministic_debug_mode() == number
+                assert polyad.are_deterministic_algorithms_enabled() == (number > 0)
+        with pytest.raises(RuntimeError, match="is no mode"):
+            polyad.set_deterministic_debug_mode("loud")
+    finally:
+        polyad.use_deterministic_algorithms(False)

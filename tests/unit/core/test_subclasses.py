@@ -82,3 +82,12 @@ def test_histories_go_on() -> None:
     assert type(y) is Measured
     assert x.grad is not None
     assert type(x.grad) is Tensor
+
+
+def test_make_subclass() -> None:
+    x = polyad.arange(3.0)
+    y = Tensor._make_subclass(Measured, x, True)
+    assert (type(y), y.requires_grad, y.is_leaf, y.data_ptr()) == (Measured, True, True, x.data_ptr())
+    assert not Tensor._make_subclass(Measured, y).requires_grad
+    with pytest.raises(TypeError, match="_make_subclass: cls"):
+        Tensor._make_subclass(dict, x)

@@ -109,3 +109,24 @@ def test_stack_module_state() -> None:
     frozen.weight.requires_grad_(False)
     with pytest.raises(RuntimeError, match="weight requires a gradient in some"):
         stack_module_state([frozen, nn.Linear(1, 1)])
+
+
+def test_none_takes_a_parameter_away_and_other_names_are_there_during_the_call() -> None:
+    layer = nn.Linear(2, 1)
+    assert functional_call(layer, {"weight": ONES["weight"], "bias": None}, X).item() == 3
+    assert layer.bias is not None
+
+    class Shifted(nn.Module):
+        def forward(self, x):
+            return x + self.shift
+
+    shifted = Shifted()
+    assert functional_call(shifted, {"shift": polyad.tensor(1.0)}, polyad.tensor(2.0)).item() == 3
+    assert not hasattr(shifted, "shift")
+
+
+def test_modules_that_hold_each_other() -> None:
+    layer = nn.Linear(2, 1)
+    layer.child = nn.Module()
+    layer.child.parent = layer
+    assert functional_call(layer, ONES, X, tie_weights=False).item() == 3

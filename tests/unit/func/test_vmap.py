@@ -431,3 +431,11 @@ def test_loops_are_counted_and_warned_of() -> None:
     assert record.line.startswith("test_vmap.py:")
     reset_loop_report()
     assert loop_report() == ()
+
+
+def test_what_is_no_tensor_comes_back_where_out_dims_is_none() -> None:
+    x = polyad.arange(3.0)
+    doubled, name = vmap(lambda a: (a * 2, "name"), out_dims=(0, None))(x)
+    assert (doubled.tolist(), name) == ([0.0, 2.0, 4.0], "name")
+    assert vmap(lambda a: None, out_dims=None, chunk_size=2)(x) is None
+    assert vmap(lambda a: {"n": 3}, out_dims=None)(x) == {"n": 3}

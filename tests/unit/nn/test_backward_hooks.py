@@ -201,3 +201,15 @@ def test_the_old_form_takes_the_first_tensor_of_a_structure() -> None:
     assert seen == [[[1.0]]]
     with polyad.no_grad():
         made(polyad.ones(1))
+
+
+def test_the_old_form_for_all_modules():
+    seen = []
+    handle = modules.register_module_backward_hook(lambda module, computed, arrived: seen.append(type(module).__name__))
+    try:
+        with pytest.raises(RuntimeError, match="use register_module_full_backward_hook for both"):
+            modules.register_module_full_backward_hook(print)
+        nn.Sequential(nn.Linear(2, 2), nn.ReLU())(polyad.ones(1, 2)).sum().backward()
+    finally:
+        handle.remove()
+    assert sorted(seen) == ["Linear", "ReLU", "Sequential"]

@@ -486,3 +486,30 @@ class TestRepresentation:
         model = nn.Module()
         model.add_module("later", None)
         assert repr(model) == "Module(\n  (later): None\n)"
+
+
+class TestCallSuperInit:
+    class Mixin:
+        def __init__(self, *args, **kwargs):
+            super().__init__()
+            self.given = args, kwargs
+
+    def test_goes_on_to_the_next_class(self):
+        class Both(nn.Module, self.Mixin):
+            call_super_init = True
+
+            def __init__(self, *args, **kwargs):
+                super().__init__(*args, **kwargs)
+                self.layer = nn.Linear(2, 2)
+
+        both = Both(1, name="a")
+        assert both.given == ((1,), {"name": "a"})
+        assert len(list(both.parameters())) == 2
+
+    def test_stops_at_module_otherwise(self):
+        class Both(nn.Module, self.Mixin):
+            pass
+
+        assert not hasattr(Both(), "given")
+        with pytest.raises(TypeError, match=r"Both: Module.__init__\(\) takes no arguments"):
+            Both(1)

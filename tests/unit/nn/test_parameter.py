@@ -74,3 +74,9 @@ def test_gradients_arrive():
     parameter = nn.Parameter(polyad.tensor([1.0, 2.0]))
     (parameter * parameter).sum().backward()
     assert parameter.grad.tolist() == [2.0, 4.0]
+
+
+def test_materialized_with_one_size():
+    weight = nn.UninitializedParameter()
+    weight.materialize(10)
+    assert weight.shape == (10,)

@@ -98,7 +98,22 @@ class TestIndexCopyOfANumber:
             polyad.zeros(3, 2).index_copy(0, polyad.tensor([1]), polyad.tensor(5.0))
 
 
-@pytest.mark.parametrize("index", [[slice(None), [2, 3]], [slice(None), 2], [None, 1], [..., 1]])
+@pytest.mark.parametrize(
+    "index",
+    [
+        [slice(None), [2, 3]],
+        [slice(None), 2],
+        [None, 1],
+        [..., 1],
+        [[0, 1], [0, 1]],
+        [(0, 1), range(2)],
+        [[0, 1]],
+        [0, [0, 1]],
+        [[True, False, True], [0, 1]],
+        [polyad.tensor(1), polyad.tensor([1, 2])],
+        [[]],
+    ],
+)
 def test_a_list_of_several_indices(index: list[Any]) -> None:
     x, y = polyad.arange(12).reshape(3, 4), polyad.arange(12).reshape(3, 4)
     with pytest.warns(UserWarning, match="a list of several indices"):
@@ -107,6 +122,35 @@ def test_a_list_of_several_indices(index: list[Any]) -> None:
         x[index] = -1
     y[tuple(index)] = -1
     assert polyad.equal(x, y)
+
+
+def test_a_list_of_numbers_or_of_many_lists_is_one_index() -> None:
+    x = polyad.arange(12).reshape(3, 4)
+    assert x[[0, 2]].tolist() == [[0, 1, 2, 3], [8, 9, 10, 11]]
+    assert x[[[0]] * 32].shape == (32, 1, 4)
+
+
+def test_a_complex_constant_around_complex_numbers() -> None:
+    x = polyad.tensor([1 + 2j], requires_grad=True)
+    padded = polyad.constant_pad_nd(x, (1, 0), 3j)
+    assert padded.tolist() == [3j, 1 + 2j]
+    padded[1].abs().backward()
+    assert x.grad is not None
+    with pytest.raises(TypeError, match="value is complex"):
+        polyad.constant_pad_nd(polyad.ones(1), (1, 0), 3j)
+
+
+@pytest.mark.parametrize(
+    ("name", "shape"),
+    [("softplus", (4,)), ("gelu", (4,)), ("logsigmoid", (4,)), ("softshrink", (4,)), ("hardshrink", (4,)),
+     ("avg_pool2d", (1, 4, 4)), ("avg_pool3d", (1, 2, 4, 4))],
+)  # fmt: skip
+def test_activations_and_means_write_to_out(name: str, shape: tuple[int, ...]) -> None:
+    call, x = getattr(polyad.nn.functional, name), polyad.randn(shape)
+    args = (2,) if "pool" in name else ()
+    out = polyad.empty(0)
+    assert call(x, *args, out=out) is out
+    assert polyad.equal(out, call(x, *args))
 
 
 @pytest.mark.parametrize("name", ["mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"])

@@ -218,6 +218,11 @@ def test_frombuffer():
             polyad.frombuffer(data, dtype=polyad.int32, **arguments)
     with pytest.raises(ValueError, match="do not hold"):
         polyad.frombuffer(bytearray(), dtype=polyad.int32)
+    with pytest.warns(UserWarning, match="read-only"):
+        of_bytes = polyad.frombuffer(b"\x01\x02", dtype=polyad.uint8)
+    assert of_bytes.tolist() == [1, 2]
+    with pytest.raises(ValueError, match="read-only"):
+        of_bytes[0] = 3
     with pytest.raises(TypeError, match="int has no buffer"):
         polyad.frombuffer(4, dtype=polyad.int32)
 

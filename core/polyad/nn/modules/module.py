@@ -36,6 +36,7 @@ from ...tensor import Tensor
 from .. import state_dict as _state
 from ..conversion import parse_to, replace_tensors
 from ..hook_methods import (
+    register_module_backward_hook,
     register_module_buffer_registration_hook,
     register_module_forward_hook,
     register_module_forward_pre_hook,
@@ -50,6 +51,7 @@ from ..registration import REGISTERED, Members, ModuleAttributeError, Role, chec
 
 __all__ = [
     "Module",
+    "register_module_backward_hook",
     "register_module_buffer_registration_hook",
     "register_module_forward_hook",
     "register_module_forward_pre_hook",
@@ -102,9 +104,17 @@ class Module(Explained, OlderMethods, _state.ExtraState):
     _version: int = 1
     """Version of the layout of this class's state, saved with it so that a later class can read an older layout."""
 
-    def __init__(self) -> None:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if (args or kwargs) and not self.call_super_init:
+            raise ArgumentTypeError(
+                f"{type(self).__name__}: Module.__init__() takes no arguments",
+                notes={"given": ", ".join([*map(safe_repr, args), *kwargs])},
+                fix="keep them in your __init__; call_super_init = True passes them to the next class",
+            )
         # Written past __setattr__, which needs them.
         self.__dict__.update(training=True, _roles={}, _non_persistent_buffers_set=set())
+        if self.call_super_init:
+            super().__init__(*args, **kwargs)
 
     # ------------------------------------------------------------------------------------------------------- calling
 

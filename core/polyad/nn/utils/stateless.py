@@ -37,8 +37,8 @@ def functional_call(
 
     Args:
         module: what to call; afterwards it is as it was.
-        parameters_and_buffers: tensors by the names of ``named_parameters()`` and ``named_buffers()``; names that the
-            module has not are ignored.
+        parameters_and_buffers: tensors by the names of ``named_parameters()`` and ``named_buffers()``, or None for a
+            layer without the parameter; by other names, attributes that the modules have during the call.
         args, kwargs: what to call it with; *args* is a tuple or a single argument.
         tie_weights: give a tensor that the module has under several names to all of them.
         strict: raise RuntimeError unless exactly the module's own names are given.
@@ -58,16 +58,16 @@ def functional_call(
     """
     require_module("functional_call", module)
     for name, value in parameters_and_buffers.items():
-        if not isinstance(value, Tensor):
+        if value is not None and not isinstance(value, Tensor):
             raise ArgumentTypeError(
                 f"functional_call: the value of {safe_repr(name)} is {type(value).__name__}, not a tensor",
                 operands={name: value},
                 fix="wrap it in polyad.tensor(...)",
             )
-    ties = _ties(module)
+    ties = _ties(module) if tie_weights else {}
     if strict:
-        _check_names(module, parameters_and_buffers, ties if tie_weights else {})
-    values = _tied(parameters_and_buffers, ties) if tie_weights else dict(parameters_and_buffers)
+        _check_names(module, parameters_and_buffers, ties)
+    values = _tied(parameters_and_buffers, ties)
     called = () if args is None else args if isinstance(args, tuple) else (args,)
     with _replaced(module, values, parameters_and_buffers):
         return module(*called, **(kwargs or {}))
@@ -117,6 +117,10 @@ def _check_names(module: Module, given: Mapping[str, Tensor], ties: Mapping[str,
         )
 
 
+_ABSENT = object()
+"""What a module has under a name that it has not."""
+
+
 @contextmanager
 def _replaced(module: Module, values: Mapping[str, Tensor], given: Mapping[str, Tensor]) -> Iterator[None]:
     places: list[tuple[str, Place, Any]] = []
@@ -125,7 +129,9 @@ def _replaced(module: Module, values: Mapping[str, Tensor], given: Mapping[str, 
         owner = module.get_submodule(path)
         if isinstance(owner, Module) and owner._roles.get(last) in ("parameter", "buffer"):
             places.append((name, (owner, last), owner.__dict__[last]))
-        elif path and hasattr(owner, last):
+        elif not hasattr(owner, last):
+            places.append((name, (owner, last), _ABSENT))
+        elif path:
             raise ModuleAttributeError(
                 f"functional_call: {safe_repr(name)} is neither a parameter nor a buffer of {type(owner).__name__}",
                 fix="give names of named_parameters() and named_buffers()",
@@ -140,7 +146,10 @@ def _replaced(module: Module, values: Mapping[str, Tensor], given: Mapping[str, 
                 given[name] = now
     finally:
         for _, (owner, last), before in places:
-            owner.__dict__[last] = before
+            if before is _ABSENT:
+                owner.__dict__.pop(last, None)
+            else:
+                owner.__dict__[last] = before
 
 
 explain(globals())

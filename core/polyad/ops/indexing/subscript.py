@@ -264,6 +264,19 @@ def _from_data(item: Any, operand: Tensor) -> Tensor:
     return result.to(int64) if not result.numel() and result.dtype is not bool_ else result
 
 
+def _is_several(index: list[Any]) -> bool:
+    """Whether a list between the brackets is read as a tuple of indices: as in PyTorch, where it has less than 32
+    items, of which any is no plain number.
+    """
+    return len(index) < 32 and any(
+        item is None or item is Ellipsis or isinstance(item, slice) or _has_items(item) for item in index
+    )
+
+
+def _has_items(item: Any) -> bool:
+    return hasattr(item, "__len__") and not isinstance(item, str)
+
+
 def _read(self: Tensor, index: Any) -> tuple[Tensor, list[Tensor | None] | None]:
     """The view that the subscript's basic part makes of *self*, and the index tensors that apply to it, None if there
     are none.
@@ -278,7 +291,7 @@ def _read(self: Tensor, index: Any) -> tuple[Tensor, list[Tensor | None] | None]
         and shape
     ):
         return self, [index]  # the most frequent of all: what follows finds the same, item by item
-    if index.__class__ is list and any(item is None or item is Ellipsis or isinstance(item, slice) for item in index):
+    if index.__class__ is list and _is_several(index):
         warn_user("index: a list of several indices is deprecated; use a tuple: x[tuple(indices)]", UserWarning)
         index = tuple(index)
     items = [_canonical(item, self) for item in (index if isinstance(index, tuple) else (index,))]

@@ -232,7 +232,10 @@ def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     place = self._type.device.type
     if dtype is None:
         return f"polyad.{'' if place == 'cpu' else place + '.'}{_TYPE_NAMES[self._type.dtype.name]}Tensor"
-    if isinstance(dtype, str):
+    where: str | None
+    if dtype is Tensor:
+        dtype, where = dtypes.get_default_dtype(), "cpu"
+    elif isinstance(dtype, str):
         dtype, where = _of_name(dtype)
     else:
         dtype, where = getattr(dtype, "dtype", dtype), getattr(dtype, "device_type", None)
@@ -243,6 +246,8 @@ def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
 def _of_name(name: str) -> tuple[DType, str | None]:
     """The dtype and the device type of a tensor type's name; None for a device type that it does not say."""
     *modules, last = name.split(".")
+    if last == "Tensor" and modules:
+        return dtypes.get_default_dtype(), (*modules[1:], "cpu")[0]
     for dtype, old in _TYPE_NAMES.items():
         if last == dtype or (last == old and not modules):
             return dtypes.named(dtype), None

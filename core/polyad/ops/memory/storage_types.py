@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -47,6 +48,10 @@ class UntypedStorage:
         out = object.__new__(cls)
         out._storage, out._type = storage, type_
         return out
+
+    def untyped(self) -> UntypedStorage:
+        """Itself: `TypedStorage` has the same method."""
+        return self
 
     def _bytes(self) -> Tensor:
         type_ = registry.tensor_type(dtypes.uint8, self.device, False)
@@ -106,6 +111,12 @@ class UntypedStorage:
         """Write the bytes of *source*, which has as many."""
         self._bytes().copy_(source._bytes())
         return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> UntypedStorage:
+        whole = self._same()
+        if id(whole) not in memo:  # which tensors that show the memory ask, too
+            memo[id(whole)] = self._bytes().clone()
+        return memo[id(whole)].untyped_storage()  # type: ignore[no-any-return]
 
     def clone(self) -> UntypedStorage:
         """A copy of the memory."""
@@ -253,6 +264,9 @@ class TypedStorage:
         """Write the elements of *source*, which has as many."""
         self._elements().copy_(source._elements())
         return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> TypedStorage:
+        return TypedStorage(wrap_storage=copy.deepcopy(self._untyped, memo), dtype=self.dtype)
 
     def clone(self) -> TypedStorage:
         """A copy of the memory."""

@@ -18,6 +18,7 @@ from ...layout import Shape
 from ...tensor import Tensor, check_tensor
 from ..declaring.whole_numbers import whole
 from ..declaring.windows import arranged
+from ..pointwise.complex_numbers import complex as join_parts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -264,11 +265,14 @@ _pad = pad
 
 
 @function(method=False)
-def constant_pad_nd(input: Tensor, pad: Sequence[int], value: Number = 0) -> Tensor:
-    """`polyad.nn.functional.pad` with a constant.
+def constant_pad_nd(input: Tensor, pad: Sequence[int], value: complex = 0) -> Tensor:
+    """`polyad.nn.functional.pad` with a constant, which may be complex where *input* is.
 
     >>> import polyad
     >>> polyad.constant_pad_nd(polyad.tensor([1, 2]), (1, 0), 7)
     tensor([7, 1, 2])
     """
+    if isinstance(value, complex) and check_tensor(input, "constant_pad_nd", "input").is_complex():
+        real, imag = _pad(input.real, pad, "constant", value.real), _pad(input.imag, pad, "constant", value.imag)
+        return join_parts(real, imag)
     return _pad(input, pad, "constant", value)  # type: ignore[arg-type]

@@ -150,7 +150,7 @@ gradient(_hardshrink_backward, grad=lambda g, input, lambd: _hardshrink_backward
 
 
 @function()
-def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+def hardshrink(input: Tensor, lambd: float = 0.5, *, out: Tensor | None = None) -> Tensor:
     """0 where the element is within ``[-lambd, lambd]``, else the element. Raises RuntimeError unless floating.
 
     >>> import polyad
@@ -185,7 +185,7 @@ symmetric(
 
 
 @function(namespace="nn.functional")
-def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+def softshrink(input: Tensor, lambd: float = 0.5, *, out: Tensor | None = None) -> Tensor:
     """The element moved towards 0 by *lambd*, and 0 where it is nearer than that.
 
     Raises RuntimeError unless floating, and for a lambd that is negative or more than the dtype holds.

@@ -66,7 +66,7 @@ gradient(_gelu_backward, grad=lambda g, input, approximate: _gelu_backward(g, in
 
 
 @function(namespace="nn.functional")
-def gelu(input: Tensor, approximate: str = "none") -> Tensor:
+def gelu(input: Tensor, approximate: str = "none", *, out: Tensor | None = None) -> Tensor:
     """The element times the normal distribution function at it, exactly or ("tanh") by an approximation (Hendrycks
     and Gimpel 2016).
 
@@ -150,7 +150,7 @@ gradient(
 
 
 @function(namespace="nn.functional")
-def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
+def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0, *, out: Tensor | None = None) -> Tensor:
     """``log(1 + exp(beta * input)) / beta``, a smooth `relu`; the element itself where ``beta * input > threshold``.
 
     Raises RuntimeError unless floating. A beta of 0 gives inf.
@@ -172,7 +172,7 @@ gradient(_log_sigmoid, input=lambda g, input: _mul(g, sigmoid(-input)))
 
 
 @function(namespace="nn.functional")
-def logsigmoid(input: Tensor) -> Tensor:
+def logsigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """``log(sigmoid(input))`` without overflow. Raises RuntimeError unless floating.
 
     >>> import polyad
