@@ -29,7 +29,8 @@ from ...memory_formats import (
 )
 from ...state import state, warn_user
 from ...tensor import Tensor, check_tensor
-from ..shaping.strided import strided_array
+from ..memory.copying import element
+from ..shaping.strided import as_strided, strided_array
 
 if TYPE_CHECKING:
     from ...device import Device
@@ -51,8 +52,6 @@ def _full(shape: Shape, value: Any, dtype: DType, device: Device) -> Tensor:
     type_ = registry.tensor_type(dtype, device, not shape)
     if value.__class__ is not float and not value:  # 0 fits everywhere, and 0.0 may be -0.0
         return Tensor._of(type_.backend.zeros(shape, dtype, device), type_)
-    from ..memory.copying import element
-
     value = element("full", value, dtype)
     array = type_.backend.empty(shape, dtype, device)
     type_.backend.fill(array, value)
@@ -276,8 +275,6 @@ def full_like(
     if strides == contiguous_strides(shape):
         return _wrapped_like(input, _full(shape, fill_value, dtype, where), requires_grad, pin_memory)
     if fill_value:
-        from ..memory.copying import element
-
         fill_value = element("full_like", fill_value, dtype)
     return _wrapped_like(input, _full_strided(shape, strides, fill_value, dtype, where), requires_grad, pin_memory)
 
@@ -645,8 +642,6 @@ def empty_strided(
     >>> polyad.empty_strided((2, 3), (1, 2)).stride()
     (1, 2)
     """
-    from ..shaping.strided import as_strided
-
     check_layout(layout, "empty_strided")
     shape = check_sizes(normalize_shape((size,), "empty_strided"), "empty_strided")
     strides = normalize_shape((stride,), "empty_strided")

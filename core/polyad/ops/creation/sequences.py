@@ -10,9 +10,11 @@ from ...dispatch.promotion import keyed_dtype
 from ...dispatch.structure import creation
 from ...dtypes import COMPLEX, FLOATING, DType, float32, get_default_dtype
 from ...errors import ArgumentTypeError, OptionError, ShapeError, safe_repr
-from ...layout import Shape
+from ...layout import Shape, check_sizes, normalize_shape
 from ...memory_formats import check_layout
 from ...tensor import Tensor
+from ..pointwise.where import _where
+from ..shaping.strided import _window_put
 from .factories import _arange, _full, finished
 
 if TYPE_CHECKING:
@@ -29,8 +31,6 @@ def _linspace(start: Any, end: Any, steps: int, dtype: DType, device: Device) ->
     if steps == 1:
         return _full((1,), start, dtype, device)
     wide = dtype if dtype.category >= FLOATING and dtype.itemsize > 2 else float32
-    from ..pointwise.where import _where
-
     step = (end - start) / (steps - 1) if steps else 0.0
     half = steps // 2
     position = _arange(0, 1, steps, wide.to_real(), device).to(wide)
@@ -127,8 +127,6 @@ def _square(rows: int, columns: int, *rest: Any) -> Shape:
 @composite(dtype=keyed_dtype, structure=creation, shape=_square, keyed=("dtype", "device"), method=False)
 def _eye(rows: int, columns: int, dtype: DType, device: Device) -> Tensor:
     """Ones on the diagonal, zeros elsewhere."""
-    from ..shaping.strided import _window_put
-
     ones = _full((min(rows, columns),), 1, dtype, device)
     return _window_put(ones, (rows, columns), (max(columns, 1), 1), (columns + 1,), 0)
 
@@ -154,8 +152,6 @@ def eye(
     tensor([[1., 0., 0.],
             [0., 1., 0.]])
     """
-    from ...layout import check_sizes, normalize_shape
-
     check_layout(layout, "eye")
     rows, columns = check_sizes(normalize_shape((n, n if m is None else m), "eye"), "eye")
     return finished(

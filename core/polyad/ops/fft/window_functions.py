@@ -17,6 +17,7 @@ from ...errors import DTypeError, ShapeError
 from ...layout import normalize_shape
 from ...memory_formats import check_layout
 from ..creation.factories import _arange, _full, finished
+from ..special.bessel import i0
 
 if TYPE_CHECKING:
     from ...tensor import Tensor
@@ -191,6 +192,4 @@ def kaiser_window(
 
 def bessel_i0(x: Tensor) -> Tensor:
     """The modified Bessel function of the first kind and order 0, from `polyad.special`."""
-    from ..special.bessel import i0
-
     return i0(x)

@@ -17,6 +17,7 @@ from ...tensor import Tensor, check_tensor
 from ..creation.factories import _full
 from ..memory.copying import element
 from ..shaping.reshape import _expand
+from ..shaping.strided import _window_put
 from .operands import _zeros_like, check_index, typed_like_input
 
 if TYPE_CHECKING:
@@ -79,8 +80,6 @@ linear_in(_scatter_add, "input", "src")
 
 def _padded(gradient: Tensor, shape: Shape) -> Tensor:
     """The gradient of a source of which only the leading part, of the index's shape, was read."""
-    from ..shaping.strided import _window_put
-
     if gradient._array.shape == shape:
         return gradient
 

@@ -12,9 +12,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ...backend.bounds import out_of_range
 from ...backend.interface import Signature
 from ...dispatch.forward import linear_in
-from ...dispatch.op import composite, function, gradient, method
+from ...dispatch.inplace import inplace
+from ...dispatch.op import composite, function, gradient, method, op_of
+from ...dispatch.overlap import share
 from ...dispatch.promotion import Typing, first
 from ...dispatch.structure import Indexing, as_first, indexing, pointwise, row_major
 from ...dtypes import INTEGER, bool_, int64, uint8
@@ -24,7 +27,9 @@ from ...state import warn_user
 from ...tensor import Tensor, check_tensor, has_data
 from ..creation.factories import _full
 from ..memory.copying import _copy, element
+from ..pointwise.where import _where
 from ..reductions.any_all import anywhere
+from ..reductions.sums import sum_to
 from ..shaping.reshape import _expand, _permute, _reshape
 from .gather_scatter import _scatter
 from .index_select import _index_add, _index_select
@@ -96,9 +101,6 @@ def _counted_index(index: Tensor, size: int, outside: int, number: int, dim: int
     This waits for their values. A kernel notes what is wrong instead and gives *outside* there, by which no position
     comes out that is in the tensor. *number* is the index tensor's, for the error.
     """
-    from ...backend.bounds import out_of_range
-    from ..pointwise.where import _where
-
     wrong = (index < -size) | (index >= size)
     if anywhere(wrong):
         place = _nonzero(wrong)[0].tolist()
@@ -186,8 +188,6 @@ def _only_masks(indices: Sequence[Tensor | None]) -> bool:
 
 def _summed_to(gradient: Tensor, shape: Shape) -> Tensor:
     """The gradient of values that may have more dimensions than their place, ones in front."""
-    from ..reductions.sums import sum_to
-
     extra = len(shape) - gradient.ndim
     return _reshape(sum_to(gradient, shape[extra:]), shape) if extra > 0 else gradient
 
@@ -294,9 +294,6 @@ def _fills_a_mask(indices: Sequence[Tensor | None], values: Tensor) -> bool:
 
 def write_at(name: str, target: Tensor, indices: list[Tensor | None], values: Any, accumulate: bool) -> Tensor:
     """Write *values* into *target* at canonical *indices*."""
-    from ...dispatch.inplace import inplace
-    from ...dispatch.op import op_of
-
     values = _fitting(name, target, indices, values, accumulate)
     shape, strides = target._array.shape, target._array.strides
     if 0 in strides and not accumulate and (not isinstance(values, Tensor) or values.numel() == 1):
@@ -318,8 +315,6 @@ def _write_once(target: Tensor, indices: list[Tensor | None], value: Any, repeat
 
 def _fitting(name: str, target: Tensor, indices: list[Tensor | None], values: Any, accumulate: bool) -> Any:
     """*values* as they can be written into *target*; raises DTypeError if its dtype cannot hold them."""
-    from ...dispatch.overlap import share
-
     if not isinstance(values, Tensor):
         values = element(name, values, target._type.dtype)
     elif values._type.dtype.category <= target._type.dtype.category:

@@ -15,6 +15,7 @@ from ...dtypes import INTEGER, bool_, int64
 from ...errors import DTypeError, IndexOutOfRange, ShapeError
 from ...layout import Shape
 from ...tensor import Tensor, check_tensor
+from ..creation.factories import zeros
 from ..memory.copying import check_element_fits, element
 from ..shaping.reshape import _expand, _reshape
 from .gather_scatter import _scatter
@@ -179,7 +180,6 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Number | Tensor) -
     >>> polyad.index_fill(polyad.zeros(3), 0, polyad.tensor([2]), 5)
     tensor([0., 0., 5.])
     """
-    from ..creation.factories import zeros
     from .index_put import _index_put
     from .masking import _masked_fill
 

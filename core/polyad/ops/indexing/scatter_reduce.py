@@ -16,10 +16,11 @@ from ...dtypes import FLOATING, bool_, float32, int64
 from ...errors import DTypeError, OptionError, UnsupportedDType, safe_repr
 from ...layout import Shape, contiguous_strides
 from ...tensor import Tensor, check_tensor
-from ..creation.factories import _full
+from ..creation.factories import _arange, _full
 from ..pointwise.arithmetic import conjugate
 from ..pointwise.maximum import maximum, minimum
 from ..pointwise.where import _where
+from ..reductions.cumulative import _doubled
 from ..shaping.flipping import _flip
 from ..shaping.joining import _cat
 from ..shaping.reshape import _reshape
@@ -91,8 +92,6 @@ def _folded(input: Tensor, index: Tensor, src: Tensor, dim: int, reduce: str, in
     """The reductions that have no primitive: sort by place, fold the runs of equal places by doubling, and let the last
     of each run be written last.
     """
-    from ..reductions.cumulative import _doubled
-
     fold = _FOLDS[reduce]
     shape, size = input._array.shape, input.numel()
     places, order = _sort(_reshape(_places(index, shape, dim), (index.numel(),)), 0, False)
@@ -118,8 +117,6 @@ def _within_places(fold: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., tu
 
 def _places(index: Tensor, shape: Shape, dim: int) -> Tensor:
     """Where in a row-major tensor of *shape* each index points."""
-    from ..creation.factories import _arange
-
     strides = contiguous_strides(shape)
     places = index * strides[dim]
     for at, size in enumerate(index._array.shape):
@@ -185,8 +182,6 @@ def _product_of_others(input: Tensor, index: Tensor, src: Tensor, dim: int, incl
 
 def _running_product_before(values: Tensor, places: Tensor) -> Tensor:
     """The product of the elements before each at the same place; equal places are neighbours."""
-    from ..reductions.cumulative import _doubled
-
     products, _ = _doubled((values, places), 0, _within_places(_times))
     last = values._array.shape[0] - 1
     same = _slice(places, 0, 0, last, 1) == _slice(places, 0, 1, last, 1)

@@ -26,7 +26,9 @@ from ...errors import ArgumentError, ArgumentTypeError, DTypeError, IndexOutOfRa
 from ...layout import Layout, int_of
 from ...state import state, warn_user
 from ...tensor import Tensor
+from ..creation.factories import _full, tensor
 from ..memory.copying import copy_, fill_
+from ..shaping.flipping import _flip
 from ..shaping.reshape import _reshape
 from .index_put import _index, index_tensors, place_ndim, write_at
 from .slicing import _select, _slice
@@ -111,8 +113,6 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
             [2., 2., 2.]])
     """
     if not isinstance(value, _VALUES):
-        from ..creation.factories import tensor
-
         value = tensor(value, dtype=self.dtype, device=self.device)
     if index is False:
         return  # nothing is named, so PyTorch does not even ask whether the tensor may be written
@@ -251,8 +251,6 @@ class ArgumentTypeIndexError(IndexOutOfRange, ArgumentTypeError):
 
 
 def _from_data(item: Any, operand: Tensor) -> Tensor:
-    from ..creation.factories import tensor
-
     try:
         result = tensor(list(item) if isinstance(item, range) else item, device=operand.device)
     except (TypeError, ValueError, ShapeError, DTypeError) as error:
@@ -363,8 +361,6 @@ def _read(self: Tensor, index: Any) -> tuple[Tensor, list[Tensor | None] | None]
 
 
 def _mask_of(value: bool, operand: Tensor) -> Tensor:
-    from ..creation.factories import _full
-
     return _full((1,), value, bool_, operand._type.device)
 
 
@@ -386,6 +382,4 @@ def backwards(self: Tensor) -> Tensor:
     >>> reversed(polyad.tensor([1, 2, 3]))
     tensor([3, 2, 1])
     """
-    from ..shaping.flipping import _flip
-
     return _flip(self, (0,)) if self._array.shape else self

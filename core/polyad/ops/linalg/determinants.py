@@ -18,6 +18,7 @@ from ..creation.factories import arange
 from ..creation.sequences import eye
 from ..indexing.slicing import narrow
 from ..pointwise.arithmetic import conjugate
+from ..pointwise.where import _where
 from ..reductions.any_all import anywhere
 from ..reductions.cumulative import cumprod
 from ..shaping.joining import _cat
@@ -170,8 +171,6 @@ def logdet(input: Tensor) -> Tensor:
     >>> polyad.logdet(polyad.eye(2) * 2.0)
     tensor(1.3863)
     """
-    from ..pointwise.where import _where
-
     sign, logabsdet = _linalg_slogdet(matrices("logdet", input, "input", square=True))
     if input.dtype.is_complex:
         return sign.log() + logabsdet  # type: ignore[no-any-return]

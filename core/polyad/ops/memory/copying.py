@@ -30,6 +30,7 @@ from ...memory_formats import (
 )
 from ...state import state
 from ...tensor import Tensor, check_tensor
+from ..shaping.reshape import _expand
 from ..shaping.strided import strided_array
 from .conversion import Number, _cast, to_device
 
@@ -155,8 +156,6 @@ def _copy_into(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     differentiable = state.grad_enabled and self._type.dtype.category >= dtypes.FLOATING
     recorded = differentiable and (src._node is not None or self._node is not None)
     if recorded or isinstance(self, Wrapped):
-        from ..shaping.reshape import _expand
-
         result = src if src._type.dtype is self._type.dtype else _cast(src, self._type.dtype)
         if result._array.shape != self._array.shape:
             result = _expand(result, self._array.shape)
@@ -171,8 +170,6 @@ def _copy_into(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
             result._node = make_node("CopyBackwards", calls, result._array.shape, result._type)
         return write("copy_", self, result)
     if src._array.shape != self._array.shape:
-        from ..shaping.reshape import _expand
-
         src = _expand(src, self._array.shape)
     self._type.backend.copy(self._array, src._array)
     wrote("copy_", self)

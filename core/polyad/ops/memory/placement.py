@@ -15,6 +15,7 @@ from ...errors import DeviceError
 from ...memory_formats import MemoryFormat, preserve_format
 from ...streams import Stream, keep_for
 from ...tensor import Tensor, check_tensor
+from ..creation.factories import pinned_like
 
 
 @method()
@@ -63,8 +64,6 @@ def pin_memory(self: Tensor, device: Any = None) -> Tensor:
     >>> x = polyad.zeros(1, device="cpu").pin_memory()
     >>> y = x.to(polyad.accelerator.current_accelerator() or "cpu", non_blocking=True)
     """
-    from ..creation.factories import pinned_like
-
     if check_tensor(self, "pin_memory", "self").device.type != "cpu":
         raise DeviceError("pin_memory: only memory of the cpu is pinned", operands={"self": self}, fix="leave it out")
     backend = pinning(device)

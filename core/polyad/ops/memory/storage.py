@@ -16,12 +16,13 @@ from ...dispatch.views import layout_of
 from ...dispatch.wrapped import check_own_memory
 from ...dtypes import DType
 from ...errors import ArgumentTypeError, AutogradError, DeviceError, DTypeError, ShapeError, safe_repr
-from ...history.node import Leaf
+from ...history.node import Leaf, make_node
 from ...layout import Shape, Strides, check_sizes, contiguous_strides, normalize_shape, reach
 from ...memory_formats import MemoryFormat, check_format, contiguous_format, format_strides, preserve_format
 from ...state import state
 from ...storage import Storage, ViewOf
 from ...tensor import Tensor, check_tensor
+from ..creation.factories import empty
 from .storage_types import TypedStorage, UntypedStorage, over
 
 # ---------------------------------------------------------------------------------------------------- other memory
@@ -58,8 +59,6 @@ def set_(
         whole = over(source._storage, type_, (room,), (1,), 0)
         return _set(self, _window(whole, shape, stride, storage_offset))
     if source is None:
-        from ..creation.factories import empty
-
         return _set(self, empty(0, dtype=type_.dtype, device=type_.device))
     _check_dtype(self, check_tensor(source, "set_", "source")._type.dtype, source)
     if source._type.device != type_.device:
@@ -213,12 +212,9 @@ def as_subclass(self: Tensor, cls: type[Tensor]) -> Tensor:
         )
     alias = check_tensor(self, "as_subclass", "self")._alias(cls)
     alias._node = self._node
-    if self._node is not None:
-        from ...history.node import make_node
-
-        if isinstance(self._node, Leaf):
-            # The leaf's node stays the leaf's alone.
-            alias._node = make_node("AliasBackward0", [(self._node, _same, ())], self._array.shape, self._type)
+    if self._node is not None and isinstance(self._node, Leaf):
+        # The leaf's node stays the leaf's alone.
+        alias._node = make_node("AliasBackward0", [(self._node, _same, ())], self._array.shape, self._type)
     return alias
 
 

@@ -27,6 +27,8 @@ from ...tensor import Tensor, check_tensor
 from ..declaring.shape_rules import CHANNELS_LAST, channels_in_front, to_front
 from ..declaring.windows import AXES, Sizes, arranged, batched, per_axis, unbatched, window_count
 from ..pointwise.arithmetic import conjugate
+from ..reductions.sums import _sum
+from .padding import _pad_constant
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -176,8 +178,6 @@ def _convolution_weight_grad(
 
 
 def _bias_grad(g: Tensor) -> Tensor:
-    from ..reductions.sums import _sum
-
     return _sum(g, (0, *range(2, g.ndim)), False)
 
 
@@ -270,8 +270,6 @@ def _padding_of(op: str, padding: Any, input: Tensor, kernel: Shape, stride: Siz
         raise ShapeError(f"{op}: padding='same' needs a stride of 1, not {stride}", fix="give the padding as numbers")
     total = [spacing * (extent - 1) for spacing, extent in zip(dilation, kernel, strict=True)]
     if any(amount % 2 for amount in total):
-        from .padding import _pad_constant
-
         pads = [0] * 4
         for amount in total:
             pads += [0, amount % 2]
@@ -429,8 +427,6 @@ def _transpose(
     except ShapeError as error:
         raise _renamed(op, error, input, weight, bias) from None
     if any(ends):
-        from .padding import _pad_constant
-
         batch = _pad_constant(batch, (0, 0, 0, 0, *[side for end in ends for side in (0, end)]), 0)
     result = _convolution_transposed(batch, weight, bias, tuple(size), step, amount, spacing, groups)
     return unbatched(_arranged(result, count, batch, weight), len(input._array.shape), count)

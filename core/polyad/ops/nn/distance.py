@@ -12,6 +12,8 @@ from ...dtypes import FLOATING, DType, float32
 from ...errors import ArgumentError, DTypeError, ShapeError, safe_repr
 from ...layout import Shape, broadcast_shapes, normalize_dim
 from ...tensor import Tensor, check_tensor
+from ..indexing.index_select import _index_add, _index_select
+from ..indexing.operands import _zeros_like
 from ..linalg.norms import _norm_grad, _order, norm_over
 from ..pointwise.arithmetic import _add, _div, _mul, _sub
 from ..pointwise.clamp import _clamp
@@ -19,6 +21,7 @@ from ..pointwise.where import _where
 from ..products.matmul import _gemm
 from ..products.mm import check_rank, common_shape, same_dtype
 from ..reductions.sums import _sum
+from ..shaping.combinatorics import _positions
 from ..shaping.reshape import _expand, _unsqueeze
 
 
@@ -147,19 +150,12 @@ def _upper(input: Shape, p: float) -> Shape:
 @composite(dtype=same_dtype("pdist"), structure=opaque, shape=_upper, method=False)
 def _pdist(input: Tensor, p: float) -> Tensor:
     """The *p*-norms of the differences of all pairs of rows, each pair once."""
-    from ..indexing.index_select import _index_select
-    from ..shaping.combinatorics import _positions
-
     pairs = _positions(input._array.shape[0], 2, False, input._type.device)
     difference = _sub(_index_select(input, pairs[:, 0], 0), _index_select(input, pairs[:, 1], 0))
     return norm_over(difference, p, (1,), False)
 
 
 def _pdist_grad(g: Tensor, input: Tensor, p: float, out: Tensor) -> Tensor:
-    from ..indexing.index_select import _index_add, _index_select
-    from ..indexing.operands import _zeros_like
-    from ..shaping.combinatorics import _positions
-
     pairs = _positions(input._array.shape[0], 2, False, input._type.device)
     first, second = pairs[:, 0], pairs[:, 1]
     difference = _sub(_index_select(input, first, 0), _index_select(input, second, 0))

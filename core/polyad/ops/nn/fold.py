@@ -16,6 +16,7 @@ from ...dispatch.structure import contraction, shaping
 from ...errors import ShapeError
 from ...layout import Shape, contiguous_strides
 from ...tensor import Tensor, check_tensor
+from ..creation.factories import zeros
 from ..declaring.windows import Sizes, per_axis, window_count
 from ..memory.copying import _copy
 from .padding import _pad_constant
@@ -65,8 +66,6 @@ def _im2col(input: Tensor, kernel: Sizes, dilation: Sizes, padding: Sizes, strid
 @composite(structure=contraction, shape=_images_shape, method=False)
 def _col2im(input: Tensor, size: Sizes, kernel: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes) -> Tensor:
     """Columns (N, C * kernel positions, windows) added up at their windows' places in (N, C, *size)."""
-    from ..creation.factories import zeros
-
     images, depth = input._array.shape[:2]
     channels = depth // math.prod(kernel)
     counts = _counts(size, kernel, dilation, padding, stride)

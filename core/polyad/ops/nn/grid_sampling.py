@@ -23,6 +23,11 @@ from ...dtypes import bool_, int64
 from ...errors import ArgumentError, ArgumentTypeError, DTypeError, NotSupported, ShapeError, safe_repr
 from ...layout import Shape
 from ...tensor import Tensor, check_tensor
+from ..creation.factories import arange, ones, zeros
+from ..pointwise.where import _where
+from ..shaping.joining import stack
+from .interpolate import cubic_weights
+from .padding import _pad_constant
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,16 +47,12 @@ def _to_pixels(coordinate: Tensor, size: int, align_corners: bool) -> Tensor:
 
 def _clipped(position: Tensor, size: int, align_corners: bool) -> Tensor:
     """Positions clamped to the image; the gradient is zero on its edges too, as PyTorch has it."""
-    from ..pointwise.where import _where
-
     inside = (position > 0).logical_and(position < size - 1)
     return _where(inside, position, position.detach().clamp(0, size - 1))
 
 
 def _reflected(position: Tensor, size: int, align_corners: bool) -> Tensor:
     """Positions folded at the image's edges: pixel centres with *align_corners*, else half a pixel further out."""
-    from ..pointwise.where import _where
-
     low, span = (0.0, float(size - 1)) if align_corners else (-0.5, float(size))
     if span == 0:
         return position * 0
@@ -103,8 +104,6 @@ def _weighted_rows(rows: Tensor, weights: Tensor, index: Tensor) -> Tensor:
 @composite(dtype=_like_first, structure=contraction, shape=_spread_shape, method=False)
 def _weighted_rows_backward(grad: Tensor, weights: Tensor, index: Tensor, count: int) -> Tensor:
     """weights[p, k] * grad[p] added up at row index[p, k] of *count* rows."""
-    from ..creation.factories import zeros
-
     out = zeros(count, grad._array.shape[1], dtype=grad.dtype, device=grad.device)
     for weight, places in zip(weights.unbind(1), index.unbind(1), strict=True):
         out = out.index_add(0, places, grad * weight.unsqueeze(1))
@@ -114,8 +113,6 @@ def _weighted_rows_backward(grad: Tensor, weights: Tensor, index: Tensor, count:
 @composite(dtype=_like_first, structure=contraction, shape=_dot_shape, method=False)
 def _rows_dot(grad: Tensor, rows: Tensor, index: Tensor) -> Tensor:
     """Element (p, k): the product of grad[p] with rows[index[p, k]], summed over the columns."""
-    from ..shaping.joining import stack
-
     return stack([(grad * rows.index_select(0, places)).sum(1) for places in index.unbind(1)], 1)
 
 
@@ -159,16 +156,12 @@ def _linear_taps(position: Tensor, size: int, pad: Pad) -> Taps:
 
 
 def _cubic_taps(position: Tensor, size: int, pad: Pad) -> Taps:
-    from .interpolate import cubic_weights
-
     before = position.detach().floor()
     return [pad(before + (tap - 1), size) for tap in range(4)], cubic_weights(position - before)
 
 
 def _offset(place: Tensor, size: int, pitch: int) -> tuple[Tensor, Tensor]:
     """How many rows a whole position lies behind position 0, and whether it is inside the image."""
-    from ..pointwise.where import _where
-
     inside = (place >= 0).logical_and(place <= size - 1)
     # Chosen before the cast, which NaN and huge numbers would not survive.
     offset = _where(inside, place, 0).to(int64)
@@ -177,11 +170,6 @@ def _offset(place: Tensor, size: int, pitch: int) -> tuple[Tensor, Tensor]:
 
 def _sampled(input: Tensor, positions: Sequence[Tensor], taps_of: Callable[..., Taps], pad: Pad) -> Tensor:
     """The samples (images * points, C) at positions (images, points), a tensor for each dimension, outermost first."""
-    from ..creation.factories import arange
-    from ..pointwise.where import _where
-    from ..shaping.joining import stack
-    from .padding import _pad_constant
-
     images, channels, *size = input._array.shape
     area = pitch = math.prod(size)
     # One row of zeros more, for what is outside.
@@ -281,8 +269,6 @@ def grid_sample(
                 fix=f"use one of {', '.join(map(repr, known))}",
             )
     _check_samples(input, grid, mode)
-    from ..creation.factories import ones
-
     corners, inside = bool(align_corners), _PADDING[padding_mode]
     dtype = input._type.dtype
     if dtype.itemsize == _HALF:
@@ -309,8 +295,6 @@ def grid_sample(
 
 def _steps(count: int, align_corners: bool, theta: Tensor) -> Tensor:
     """The coordinates of *count* pixels."""
-    from ..creation.factories import arange
-
     if count == 1:
         return arange(1, dtype=theta.dtype, device=theta.device)
     steps = arange(count, dtype=theta.dtype, device=theta.device) * (2 / (count - 1)) - 1
@@ -357,9 +341,6 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
             operands=operands,
             fix="give a matrix for each image",
         )
-    from ..creation.factories import ones
-    from ..shaping.joining import stack
-
     spatial = tuple(size[2:])
     axes = [
         _steps(count, bool(align_corners), theta)

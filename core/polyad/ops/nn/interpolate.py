@@ -26,7 +26,11 @@ from ...errors import ArgumentError, ArgumentTypeError, DTypeError, NotSupported
 from ...layout import Shape
 from ...state import warn_user
 from ...tensor import Tensor, check_tensor
+from ..creation.factories import arange, ones, zeros
 from ..declaring.windows import arranged
+from ..pointwise.where import _where
+from ..shaping.joining import stack
+from .pooling import adaptive
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -61,8 +65,6 @@ def _resample(input: Tensor, weights: Tensor, places: Tensor, dim: int) -> Tenso
 @composite(dtype=_like_first, structure=contraction, shape=_spread_shape, method=False)
 def _resample_backward(grad: Tensor, weights: Tensor, places: Tensor, size: int, dim: int) -> Tensor:
     """The transpose of `_resample`, for an input with *size* elements along *dim*."""
-    from ..creation.factories import zeros
-
     shape = _spread_shape(grad._array.shape, weights._array.shape, places._array.shape, size, dim)
     out = zeros(*shape, dtype=grad.dtype, device=grad.device)
     for weight, place in zip(weights.unbind(0), places.unbind(0), strict=True):
@@ -90,8 +92,6 @@ def _pick(input: Tensor, places: Tensor, dim: int) -> Tensor:
 
 
 def _put(g: Tensor, places: Tensor, size: int, dim: int) -> Tensor:
-    from ..creation.factories import ones
-
     weights = ones(1, places._array.shape[0], dtype=g.dtype, device=g.device)
     return _resample_backward(g, weights, places.unsqueeze(0), size, dim)
 
@@ -119,8 +119,6 @@ class _Axis(NamedTuple):
 
     def positions(self, offset: float = 0.0) -> Tensor:
         """0, 1, 2, ... of the result, plus *offset*."""
-        from ..creation.factories import arange
-
         places = arange(self.want, dtype=self.dtype, device=self.device)
         return places + offset if offset else places
 
@@ -137,8 +135,6 @@ def _nearest(axis: _Axis, exact: bool) -> Tensor:
 
 
 def _linear_taps(axis: _Axis) -> tuple[Tensor, Tensor]:
-    from ..shaping.joining import stack
-
     source = axis.sources().clamp(min=0)
     before = source.floor().clamp(max=axis.size - 1)
     after = (before + 1).clamp(max=axis.size - 1)
@@ -164,8 +160,6 @@ def cubic_weights(share: Tensor) -> list[Tensor]:
 
 
 def _cubic_taps(axis: _Axis) -> tuple[Tensor, Tensor]:
-    from ..shaping.joining import stack
-
     source = axis.sources()
     before = source.floor().clamp(max=axis.size - 1)
     share = (source - before).clamp(0, 1)
@@ -178,16 +172,12 @@ def _triangle(distance: Tensor) -> Tensor:
 
 
 def _cubic_filter(distance: Tensor) -> Tensor:
-    from ..pointwise.where import _where
-
     near, far = _cubic(distance, -0.5)
     return _where(distance < 1, near, _where(distance < 2, far, 0))
 
 
 def _filter_taps(axis: _Axis, reach: int, kernel: Callable[[Tensor], Tensor]) -> tuple[Tensor, Tensor]:
     """Taps of a filter that reaches over *reach* elements to each side, of the input or, shrinking, of the result."""
-    from ..creation.factories import arange
-
     stretch = max(axis.scale, 1.0)
     support = reach * stretch
     center = axis.positions(0.5) * axis.scale
@@ -394,8 +384,6 @@ def interpolate(
             fix="convert it first: input.float()",
         )
     if mode == "area":
-        from .pooling import adaptive
-
         pool = {3: adaptive.adaptive_avg_pool1d, 4: adaptive.adaptive_avg_pool2d, 5: adaptive.adaptive_avg_pool3d}
         return pool[input.ndim](input, wanted)
     if mode in _COPIES:

@@ -12,6 +12,7 @@ from ...dispatch.structure import Contraction, contraction
 from ...errors import ShapeError
 from ...tensor import Tensor, check_tensor
 from ..pointwise.arithmetic import conjugate
+from ..products.einsum import einsum
 from ..products.matmul import _gemm, _matmul
 from ..products.mm import check_same_dtype
 
@@ -100,8 +101,6 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     >>> polyad.nn.functional.bilinear(polyad.ones(1, 2), polyad.ones(1, 3), polyad.ones(1, 2, 3))
     tensor([[6.]])
     """
-    from ..products.einsum import einsum
-
     operands = {"input1": input1, "input2": input2, "weight": weight} | ({} if bias is None else {"bias": bias})
     for name, tensor in operands.items():
         check_tensor(tensor, "bilinear", name)

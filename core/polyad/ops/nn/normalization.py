@@ -16,12 +16,14 @@ from typing import TYPE_CHECKING, Any
 from ...dispatch.forward import by_body
 from ...dispatch.modes import may_be_differentiated
 from ...dispatch.op import alias, composite, function, joint_gradient
+from ...dispatch.out import write_out
 from ...dispatch.promotion import Typing
 from ...dispatch.structure import Last, Rowwise, opaque, row_major
 from ...dtypes import FLOATING, bfloat16, finfo, float16, float32
 from ...errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError, UnsupportedDType, safe_repr
 from ...layout import Shape, normalize_dims, normalize_shape
 from ...tensor import Tensor, check_tensor
+from ..creation.factories import zeros
 from ..declaring.shape_rules import channels_in_front
 from ..linalg.norms import _order, norm_over
 from ..pointwise.arithmetic import _div
@@ -283,8 +285,6 @@ def batch_norm(
         )
     if not count:
         # No values have no mean; the running ones stay as they are.
-        from ..creation.factories import zeros
-
         none = zeros(shape[1], dtype=input.dtype, device=input.device)
         return _batch_norm_by(input, none, none, weight, bias, eps)
     out, mean, variance = _batch_norm(input, weight, bias, eps)
@@ -663,8 +663,6 @@ def normalize(input: Tensor, p: float = 2.0, dim: Dims = 1, eps: float = 1e-12, 
     length = norm_over(input, _order("normalize", p), dims, True)
     result = _div(input, _clamp(length, eps, None))
     if out is not None:
-        from ...dispatch.out import write_out
-
         return write_out(out, result)  # type: ignore[no-any-return]
     return result
 

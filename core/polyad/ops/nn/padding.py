@@ -16,9 +16,11 @@ from ...dtypes import INTEGER
 from ...errors import ArgumentTypeError, NotSupported, ShapeError, safe_repr
 from ...layout import Shape
 from ...tensor import Tensor, check_tensor
+from ..creation.factories import full, zeros
 from ..declaring.whole_numbers import whole
 from ..declaring.windows import arranged
 from ..pointwise.complex_numbers import complex as join_parts
+from ..shaping.joining import cat
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,8 +42,6 @@ def _padded_shape(shape: Shape, pads: tuple[int, ...], value: Any) -> Shape:
 @composite(structure=shaping, shape=_padded_shape, method=False, grad_name="ConstantPadNdBackward0")
 def _pad_constant(input: Tensor, pads: tuple[int, ...], value: float) -> Tensor:
     """*value* around input: pads holds (before, after) of each dimension in turn; negative ones crop."""
-    from ..creation.factories import full
-
     shape, strides = input._array.shape, input.stride()
     out = full(_padded_shape(shape, pads, value), value, dtype=input.dtype, device=input.device)
     kept = tuple(
@@ -76,8 +76,6 @@ def _repeated_shape(input: Shape, dim: int, before: int, after: int, mode: str) 
 @composite(structure=Shaping("dim"), shape=_repeated_shape, method=False)
 def _pad_repeated(input: Tensor, dim: int, before: int, after: int, mode: str) -> Tensor:
     """Dimension *dim* with elements of its own around it: reflected, its edge, or the other side's."""
-    from ..shaping.joining import cat
-
     size = input._array.shape[dim]
     start, kept = _kept(size, before, after)
     parts = [input.narrow(dim, start, kept)]
@@ -113,8 +111,6 @@ def _folded_shape(grad: Shape, size: int, dim: int, before: int, after: int, mod
 @composite(structure=Contraction("dim"), shape=_folded_shape, method=False)
 def _pad_repeated_backward(grad: Tensor, size: int, dim: int, before: int, after: int, mode: str) -> Tensor:
     """What was padded around dimension *dim* of *size* added up where it came from."""
-    from ..creation.factories import zeros
-
     start, kept = _kept(size, before, after)
     shape = _folded_shape(grad._array.shape, size, dim, before, after, mode)
     out = zeros(*shape, dtype=grad.dtype, device=grad.device)

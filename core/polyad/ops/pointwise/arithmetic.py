@@ -36,6 +36,7 @@ from ..creation.factories import zeros_like
 from ..declaring.half_types import in_float32
 from ..declaring.whole_numbers import whole
 from ..memory.copying import element
+from .where import _where
 
 if TYPE_CHECKING:
     Number = bool | int | float | complex
@@ -395,8 +396,6 @@ def sgn(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """
     if not input._type.dtype.is_complex:
         return sign(input)
-    from .where import _where
-
     magnitude = abs(input)
     return _where(magnitude == 0, 0, _div(input, magnitude))
 
@@ -404,8 +403,6 @@ def sgn(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def _sgn_grad(g: Tensor, input: Tensor, out: Tensor) -> Tensor:
     if not input._type.dtype.is_complex:
         return zeros_like(g)
-    from .where import _where
-
     # What of g is across the direction of input, over its magnitude.
     magnitude = abs(input)
     across = _sub(g, _mul(out, _mul(g, conjugate(out)).real))
@@ -479,8 +476,6 @@ def lerp(input: Tensor, end: Tensor, weight: Tensor | Number, *, out: Tensor | N
     >>> polyad.lerp(polyad.tensor([0.0, 10.0]), polyad.tensor([1.0, 20.0]), 0.5)
     tensor([ 0.5000, 15.0000])
     """
-    from .where import _where
-
     step = _sub(end, input)
     below = _add(input, _mul(step, weight))
     above = _sub(end, _mul(step, _sub(1, weight) if isinstance(weight, Tensor) else 1 - weight))

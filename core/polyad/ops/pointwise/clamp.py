@@ -13,6 +13,7 @@ from ...dispatch.structure import pointwise
 from ...dtypes import INTEGER
 from ...errors import OptionError
 from ...tensor import Tensor
+from ..memory.copying import check_fits
 from .maximum import maximum, minimum
 from .where import _where
 
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 
 def _check_bounds(op: str, input: Tensor, *bounds: Tensor | Number | None) -> None:
     """Raise DTypeError for a number that an integer input cannot hold."""
-    from ..memory.copying import check_fits
-
     if input._type.dtype.category == INTEGER:
         for bound in bounds:
             if bound is not None and not isinstance(bound, Tensor):

@@ -26,7 +26,8 @@ from ...dtypes import bool_, float16, float32, float64
 from ...errors import DTypeError, ShapeError
 from ...layout import Layout, Shape, Strides, broadcast_shapes, in_parts, why_not_complex
 from ...tensor import Tensor, check_tensor
-from ..creation.factories import full_like, zeros_like
+from ..creation.factories import _full, full_like, zeros_like
+from ..memory.copying import copy_, fill_
 from .arithmetic import conjugate
 from .trigonometry import atan2
 from .where import _where
@@ -80,8 +81,6 @@ gradient(_imag, input=lambda g: _complex(_zeros(g), g))
 
 
 def _zeros(like: Tensor) -> Tensor:
-    from ..creation.factories import _full
-
     type_ = like._type
     return _full((), 0, type_.dtype, type_.device)
 
@@ -348,8 +347,6 @@ def _set_imag(self: Tensor, value: Any) -> None:
 
 
 def _assign(target: Tensor, value: Any) -> None:
-    from ..memory.copying import copy_, fill_
-
     check_writable("real, imag", target)
     (copy_ if isinstance(value, Tensor) else fill_)(target, value)
 

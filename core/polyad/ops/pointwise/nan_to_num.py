@@ -10,6 +10,7 @@ from ...dispatch.structure import pointwise
 from ...dtypes import finfo
 from ...errors import ArgumentTypeError
 from ...tensor import Tensor, check_tensor
+from .complex_numbers import _complex
 from .where import _where
 
 
@@ -47,8 +48,6 @@ def nan_to_num(
         if value is not None and not isinstance(value, (int, float)):
             raise ArgumentTypeError(f"nan_to_num: {name} is {type(value).__name__}, not a number", fix="give a number")
     if dtype.is_complex:
-        from .complex_numbers import _complex
-
         real, imag = [nan_to_num(part, nan, posinf, neginf) for part in (input.real, input.imag)]
         return _complex(real, imag)
     if not dtype.is_floating_point:

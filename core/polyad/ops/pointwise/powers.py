@@ -23,6 +23,7 @@ from ...tensor import Tensor
 from ..creation.factories import zeros_like
 from ..declaring.half_types import in_float32
 from .arithmetic import _add, _div, _mul, _neg, conjugate
+from .exponential import log
 from .maximum import maximum, minimum
 from .where import _where
 
@@ -49,8 +50,6 @@ def _pow_grad_input(g: Tensor, input: Tensor, exponent: Tensor | Number) -> Tens
 
 def _pow_grad_exponent(g: Tensor, input: Tensor | Number, exponent: Tensor, out: Tensor) -> Tensor:
     if isinstance(input, Tensor):
-        from .exponential import log
-
         slope = _mul(out, log(input))
         return _where((input == 0) & _not_negative(exponent), 0.0, _mul(g, conjugate(slope)))
     if input == 0:

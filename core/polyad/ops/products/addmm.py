@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...dispatch.forward import forward
 from ...dispatch.op import composite, function, gradient
+from ...dispatch.promotion import common_dtype
 from ...dispatch.structure import contraction, row_major
 from ...dtypes import BOOL, FLOATING, INTEGER, DType
 from ...errors import ArgumentTypeError, DTypeError, ShapeError, safe_repr
@@ -271,8 +272,6 @@ def addr(
     tensor([[1., 2.],
             [2., 4.]])
     """
-    from ...dispatch.promotion import common_dtype
-
     check_tensor(input, "addr", "input")
     check_rank("addr", 1, vec1=vec1, vec2=vec2)
     shape = (*vec1._array.shape, *vec2._array.shape)

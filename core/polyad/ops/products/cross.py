@@ -10,6 +10,7 @@ from ...layout import Shape, broadcast_shapes, normalize_dim
 from ...tensor import Tensor, check_tensor
 from ..indexing.slicing import _slice
 from ..pointwise.arithmetic import _mul, _sub, conjugate
+from ..shaping.joining import _cat
 from .mm import same_dtype
 
 
@@ -22,8 +23,6 @@ def _cross_shape(input: Shape, other: Shape, dim: int) -> Shape:
 )
 def _cross(input: Tensor, other: Tensor, dim: int) -> Tensor:
     """The cross products of the vectors along *dim*, which has size 3 in both; the others broadcast."""
-    from ..shaping.joining import _cat
-
     a, b = ([_slice(operand, dim, at, 1, 1) for at in range(3)] for operand in (input, other))
     return _cat([_sub(_mul(a[i], b[j]), _mul(a[j], b[i])) for i, j in ((1, 2), (2, 0), (0, 1))], dim)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...dispatch.op import function
+from ...dispatch.out import write_out
 from ...errors import ArgumentTypeError, ShapeError, safe_repr
 from ...layout import normalize_dim
 from ...tensor import Tensor, check_tensor
@@ -51,8 +52,6 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) ->
     program = plan((tuple(labels[0]), tuple(labels[1])), tuple(free), (left, right))
     result = run(program, (a, b), a.dtype).contiguous()
     if out is not None:
-        from ...dispatch.out import write_out
-
         return write_out(out, result)  # type: ignore[no-any-return]
     return result
 

@@ -21,6 +21,7 @@ from ...layout import Shape
 from ...random.generator import Generator, generator_or_default
 from ...tensor import Tensor, check_tensor
 from ..reductions.any_all import anywhere, check_all
+from ..shaping.reshape import broadcast_tensors
 from .sampling import _floating, _uniform
 
 SMALL = 10.0
@@ -182,7 +183,5 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
         lambda position, value: ShapeError("binomial: probabilities must be in [0, 1]", fix="clamp them"),
         prob=prob,
     )
-    from ..shaping.reshape import broadcast_tensors
-
     count, prob = broadcast_tensors(count, prob)
     return _binomial(count, prob, generator_or_default("binomial", generator))

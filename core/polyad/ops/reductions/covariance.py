@@ -11,8 +11,10 @@ from ...errors import DTypeError, ShapeError
 from ...state import warn_user
 from ...tensor import Tensor, check_tensor
 from ..pointwise.arithmetic import _div, _mul, _sub, conjugate
+from ..pointwise.complex_numbers import imag, real
 from ..products.matmul import _gemm
 from ..shaping.diagonals import _diagonal
+from ..shaping.joining import _stack
 from ..shaping.reshape import _reshape, _unsqueeze
 from .any_all import anywhere, check_all
 from .sums import _sum
@@ -105,9 +107,6 @@ def corrcoef(input: Tensor) -> Tensor:
     tensor([[ 1., -1.],
             [-1.,  1.]])
     """
-    from ..pointwise.complex_numbers import imag, real
-    from ..shaping.joining import _stack
-
     ndim = check_tensor(input, "corrcoef", "input").ndim
     if ndim > 2:
         raise ShapeError(

@@ -23,14 +23,16 @@ from ...dispatch.structure import Last, Rowwise
 from ...dtypes import DType, float32, int64
 from ...layout import Shape, normalize_dim
 from ...tensor import Tensor, check_tensor
+from ..creation.factories import _arange, _full
 from ..declaring.shape_rules import same
-from ..indexing.gather_scatter import _gather
+from ..indexing.gather_scatter import _gather, _scatter_add
 from ..indexing.slicing import _slice
 from ..pointwise.arithmetic import conjugate
 from ..pointwise.maximum import maximum
 from ..pointwise.where import _where
 from ..shaping.flipping import _flip
 from ..shaping.joining import _cat
+from ..shaping.reshape import _expand, _reshape
 
 
 @primitive(dtype=summed, structure=Rowwise("dim"), shape=same, method=False)
@@ -96,8 +98,6 @@ forward(_cumprod, _cumprod_forward)
 
 def _shifted(input: Tensor, dim: int, by: int, value: float) -> Tensor:
     """``input[i + by]`` at i along *dim*, and *value* where there is no such element."""
-    from ..creation.factories import _full
-
     type_, shape = input._type, input._array.shape
     size = shape[dim]
     empty = min(abs(by), size)
@@ -162,9 +162,6 @@ def _both(shape: Shape, dim: int) -> tuple[Shape, Shape]:
 
 def _positions_along(input: Tensor, dim: int) -> Tensor:
     """int64 positions in *dim*, in the shape of *input*."""
-    from ..creation.factories import _arange
-    from ..shaping.reshape import _expand, _reshape
-
     shape = input._array.shape
     line = _arange(0, 1, shape[dim], int64, input._type.device)
     return _expand(_reshape(line, (shape[dim], *[1] * (len(shape) - dim - 1))), shape)
@@ -205,9 +202,6 @@ def _cummin(input: Tensor, dim: int) -> Any:
 
 
 def _chosen(g: Any, input_shape: Shape, dim: int, indices: Tensor) -> Tensor:
-    from ..creation.factories import _full
-    from ..indexing.gather_scatter import _scatter_add
-
     type_ = g[0]._type
     return _scatter_add(_full(input_shape, 0, type_.dtype, type_.device), indices, g[0], dim)
 

@@ -22,6 +22,8 @@ from ...tensor import Tensor, check_tensor, has_data
 from ..creation.factories import _arange, _full
 from ..declaring.no_derivative import no_derivative
 from ..declaring.shape_rules import same
+from ..indexing.gather_scatter import _scatter_add
+from ..indexing.index_select import _index_select
 from ..indexing.slicing import _select, _slice
 from ..pointwise.arithmetic import _add, _div, _mul, _sub
 from ..pointwise.where import _where
@@ -53,8 +55,6 @@ def _count_shape(input: Shape, weights: Shape | None, size: int) -> Shape:
 @composite(dtype=_counted, structure=opaque, shape=_count_shape, method=False)
 def _bincount(input: Tensor, weights: Tensor | None, size: int) -> Tensor:
     """How often each of 0 to *size* - 1 is in *input* (1-d), or the sums of *weights* there."""
-    from ..indexing.gather_scatter import _scatter_add
-
     type_ = input._type
     if weights is None:
         weights = _full(input._array.shape, 1, int64, type_.device)
@@ -219,8 +219,6 @@ def _position(x: Tensor, edges: Tensor, even: tuple[float, float] | None) -> Ten
         place = _sub(_searchsorted(edges, x, True), 1)
         place = _where(x == last, bins - 1, place)
     else:
-        from ..indexing.index_select import _index_select
-
         guess = _even_position(x, bins, *even)
         # Division may miss by one bin where an element is within rounding of an edge; the edges decide.
         at = guess.clamp(max=bins - 1)

@@ -12,6 +12,7 @@ from ...dispatch.structure import Reduction
 from ...layout import normalize_dims, reduced_shape
 from ...tensor import Tensor, check_tensor
 from ..pointwise.arithmetic import conjugate
+from ..pointwise.where import _where
 from .max_min import _amax
 from .sums import _sum, count, kept
 
@@ -32,14 +33,10 @@ def _logsumexp(input: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
 
 def _finite(largest: Tensor) -> Tensor:
     """Infinities replaced by 0, so that subtracting them makes no nan."""
-    from ..pointwise.where import _where
-
     return _where(largest.abs() == math.inf, 0.0, largest)
 
 
 def _logsumexp_grad(g: Tensor, input: Tensor, dims: tuple[int, ...], keepdim: bool, out: Tensor) -> Tensor:
-    from ..pointwise.where import _where
-
     shape = input._array.shape
     out = kept(out, shape, dims, keepdim)
     # Where all elements are -inf the shares are 0, not nan: a fully masked row.

@@ -15,9 +15,14 @@ from ...dispatch.forward import forward, reduction
 from ...dispatch.op import composite, function, gradient, primitive
 from ...dispatch.promotion import Typing, first, not_complex, to_int64
 from ...dispatch.structure import ALL, Reduction
+from ...dtypes import int64
 from ...errors import ArgumentTypeError, ShapeError, safe_repr
 from ...layout import Shape, normalize_dim, normalize_dims
 from ...tensor import Tensor, check_tensor
+from ..creation.factories import _full
+from ..indexing.gather_scatter import _gather, _scatter
+from ..pointwise import maximum
+from ..pointwise.where import _where
 from .sums import _one_or_all, _sum, kept
 
 if TYPE_CHECKING:
@@ -177,8 +182,6 @@ def _min_all(input: Tensor) -> Tensor:
 
 def among_equals(g: Tensor, input: Tensor, out: Tensor) -> Tensor:
     """The gradient of a chosen element: shared evenly by those that equal it, by the nans if it is nan."""
-    from ..pointwise.where import _where
-
     same = (input == out) | ((input != input) & (out != out))
     return _where(same, g / same.sum(), 0)
 
@@ -190,8 +193,6 @@ reduction(_min_all)
 
 
 def _value_and_position(types: Signature, params: Mapping[str, Any]) -> Typing:
-    from ...dtypes import int64
-
     return Typing((None,), (types[0].dtype, int64))
 
 
@@ -219,9 +220,6 @@ def _min_dim(input: Tensor, dim: int, keepdim: bool) -> Any:
 
 def placed(g: Any, input_shape: Shape, dim: int, keepdim: bool, indices: Tensor) -> Tensor:
     """The gradient of elements chosen along *dim*: theirs alone."""
-    from ..creation.factories import _full
-    from ..indexing.gather_scatter import _scatter
-
     type_ = g[0]._type
     index, values = kept(indices, input_shape, (dim,), keepdim), kept(g[0], input_shape, (dim,), keepdim)
     if len(input_shape) == 1 and not keepdim:
@@ -231,8 +229,6 @@ def placed(g: Any, input_shape: Shape, dim: int, keepdim: bool, indices: Tensor)
 
 def chosen(tangent: Tensor, dim: int, keepdim: bool, indices: Tensor) -> Tensor:
     """The tangent of elements chosen along *dim*: theirs."""
-    from ..indexing.gather_scatter import _gather
-
     if not tangent._array.shape:
         return tangent
     result = _gather(tangent, indices if keepdim else indices.unsqueeze(dim), dim)
@@ -247,8 +243,6 @@ forward(_min_dim, lambda input_t, dim, keepdim, indices: (chosen(input_t, dim, k
 
 def _extreme(name: str, args: tuple[Any, ...], dim: Any, keepdim: bool, other: Any) -> Any:
     """The three forms of max and min: of all elements, along a dim, of two tensors."""
-    from ..pointwise import maximum
-
     input, *rest = args
     check_tensor(input, name, "input")
     if isinstance(dim, Tensor):

@@ -18,14 +18,19 @@ from ...dispatch.forward import forward, reduction
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import Typing, first, not_complex
 from ...dispatch.structure import ALL, Reduction, row_major
-from ...dtypes import int64
+from ...dtypes import iinfo, int64
 from ...errors import IndexOutOfRange
 from ...layout import normalize_dim
 from ...tensor import Tensor, check_tensor
+from ..creation.factories import _full
+from ..indexing.gather_scatter import _gather
+from ..indexing.index_select import _index_select
 from ..indexing.slicing import _select, _slice
 from ..pointwise.where import _where
+from ..shaping.joining import _cat
 from ..sorting.sort import _sort, _sorted, rank_in
-from .max_min import among_equals, chosen, placed
+from .cumulative import _cummax, _positions_along
+from .max_min import _argmax, among_equals, chosen, placed
 from .sums import _sum
 
 if TYPE_CHECKING:
@@ -100,8 +105,6 @@ def _median(input: Tensor) -> Tensor:
 @composite(dtype=not_complex("nanmedian", first), structure=Reduction(ALL), method=False)
 def _nanmedian(input: Tensor) -> Tensor:
     """The lower median of all elements that are not nan; nan if all are."""
-    from ..indexing.index_select import _index_select
-
     flat = input.reshape(-1)
     rank = _middle(_sum(flat == flat, (0,), True))
     return _index_select(_sorted(flat, 0, False), rank, 0).reshape(())
@@ -143,8 +146,6 @@ def _nanmedian_dim(input: Tensor, dim: int, keepdim: bool) -> Any:
 
 
 def _at_rank(input: Tensor, rank: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
-    from ..indexing.gather_scatter import _gather
-
     chosen = [_gather(tensor, rank, dim) for tensor in _sort(input, dim, False)]
     values, indices = chosen if keepdim else [tensor.squeeze(dim) for tensor in chosen]
     return values, indices
@@ -158,9 +159,6 @@ forward(_nanmedian_dim, lambda input_t, dim, keepdim, indices: (chosen(input_t, 
 
 def _of_nothing(input: Tensor) -> Tensor:
     """The median of no elements: nan, of integers their smallest number, as PyTorch's; floats keep a history."""
-    from ...dtypes import iinfo
-    from ..creation.factories import _full
-
     dtype = input._type.dtype
     if dtype.is_floating_point:
         result: Tensor = input.sum() + float("nan")
@@ -208,11 +206,6 @@ def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False, *, o
 )
 def _mode(input: Tensor, dim: int, keepdim: bool) -> Any:
     """The smallest of the most frequent elements along *dim*, and where it is last."""
-    from ..indexing.gather_scatter import _gather
-    from ..shaping.joining import _cat
-    from .cumulative import _cummax, _positions_along
-    from .max_min import _argmax
-
     values, indices = _sort(input, dim, False)
     size = values._array.shape[dim]
     at = _positions_along(values, dim)

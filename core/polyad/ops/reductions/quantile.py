@@ -16,8 +16,11 @@ from ...dtypes import float32, float64, int64
 from ...errors import ArgumentTypeError, DTypeError, OptionError, ShapeError, safe_repr
 from ...layout import Shape, normalize_dim
 from ...tensor import Tensor, check_tensor
+from ..creation.factories import _full
+from ..indexing.gather_scatter import _gather
 from ..indexing.slicing import _slice
 from ..pointwise.where import _where
+from ..shaping.joining import _cat
 from ..sorting.sort import _sorted
 from .any_all import check_all
 from .sums import _sum
@@ -36,8 +39,6 @@ def _typed_by_lines(types: Signature, params: Mapping[str, Any]) -> Typing:
 @composite(dtype=_typed_by_lines, structure=Rowwise(Last(1)), shape=_at_shape, method=False)
 def _at_ranks(input: Tensor, ranks: Tensor) -> Tensor:
     """What stands at *ranks* (..., m) of the sorted lines of *input* (..., n)."""
-    from ..indexing.gather_scatter import _gather
-
     last = input.ndim - 1
     return _gather(_sorted(input, last, False), ranks, last)
 
@@ -109,8 +110,6 @@ def _quantile(
 
 
 def _checked_q(op: str, input: Tensor, q: Any) -> Tensor:
-    from ..creation.factories import _full
-
     dtype = input._type.dtype
     if dtype is not float32 and dtype is not float64:
         raise DTypeError(
@@ -138,8 +137,6 @@ def _checked_q(op: str, input: Tensor, q: Any) -> Tensor:
 
 def _at_quantiles(lines: Tensor, q: Tensor, interpolation: str, skips_nan: bool) -> Tensor:
     """The quantiles *q* (a vector) of the last dimension, as the last dimension."""
-    from ..shaping.joining import _cat
-
     last = lines.ndim - 1
     size = lines._array.shape[last]
     number = _sum(lines == lines, (last,), True)

@@ -20,6 +20,9 @@ from ...dtypes import FLOATING, DType, float32
 from ...errors import DTypeError
 from ...layout import Shape, normalize_dim, normalize_dims, reduced_shape
 from ...tensor import Tensor, check_tensor
+from ..pointwise.arithmetic import conjugate
+from ..pointwise.where import _where
+from ..shaping.reshape import _expand, _permute, _reshape
 
 if TYPE_CHECKING:
     Dims = int | tuple[int, ...] | list[int] | None
@@ -55,15 +58,11 @@ def sum(
 
 def spread(gradient: Tensor, shape: Shape, dims: tuple[int, ...], keepdim: bool) -> Tensor:
     """A reduction's gradient expanded back to *shape*, as a view."""
-    from ..shaping.reshape import _expand
-
     return _expand(kept(gradient, shape, dims, keepdim), shape)
 
 
 def kept(result: Tensor, shape: Shape, dims: tuple[int, ...], keepdim: bool) -> Tensor:
     """The result of reducing *shape* over *dims*, with the reduced dimensions kept at size 1."""
-    from ..shaping.reshape import _reshape
-
     if keepdim or not dims or len(dims) == len(shape):
         return result
     return _reshape(result, reduced_shape(shape, dims, True))
@@ -71,8 +70,6 @@ def kept(result: Tensor, shape: Shape, dims: tuple[int, ...], keepdim: bool) -> 
 
 def sum_to(input: Tensor, shape: Shape) -> Tensor:
     """*input* summed over the dimensions along which *shape* was broadcast to it, or expanded if *shape* is larger."""
-    from ..shaping.reshape import _expand
-
     have = input._array.shape
     lead = len(have) - len(shape)
     if lead < 0:
@@ -124,8 +121,6 @@ def mean(
 
 def _without_nan(op: str, input: Tensor, dtype: DType | None) -> Tensor:
     """*input*, in *dtype* if that is given, with 0 where it is nan."""
-    from ..pointwise.where import _where
-
     input_dtype = check_tensor(input, op, "input")._type.dtype
     if input_dtype.is_complex:
         raise DTypeError(f"{op}: input is complex", operands={"input": input}, fix="use the real and imaginary parts")
@@ -182,8 +177,6 @@ def _prod(input: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
 
 def _prod_grad(g: Tensor, input: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
     """Each element's factor is the product of all others, computed without dividing, so that zeros are no exception."""
-    from ..pointwise.arithmetic import conjugate
-    from ..shaping.reshape import _permute, _reshape
     from .cumulative import _product_of_others
 
     shape = input._array.shape

@@ -16,6 +16,7 @@ from ...layout import normalize_dims, reduced_shape
 from ...state import warn_user
 from ...tensor import Tensor, check_tensor
 from ..pointwise.arithmetic import conjugate
+from ..pointwise.where import _where
 from .sums import _mean, _sum, count, kept
 
 if TYPE_CHECKING:
@@ -66,8 +67,6 @@ def _std(input: Tensor, dims: tuple[int, ...], correction: float, keepdim: bool)
 
 def _std_grad(g: Tensor, input: Tensor, dims: tuple[int, ...], correction: float, keepdim: bool, out: Tensor) -> Tensor:
     """As the variance's; where all elements are equal PyTorch says 0, not infinity."""
-    from ..pointwise.where import _where
-
     return _var_grad(_where(out == 0, 0, g / (out * 2)), input, dims, correction, keepdim)
 
 

@@ -15,7 +15,7 @@ from ..creation.factories import _arange, _full
 from ..indexing.index_select import _index_add, _index_select
 from ..indexing.slicing import _slice
 from ..pointwise.arithmetic import _add, _sub
-from ..products.mm import check_rank
+from ..products.mm import check_rank, check_same_dtype
 from ..reductions.cumulative import _cumsum
 from .joining import _cat, _given, _stack
 from .reshape import _expand, _reshape, _unsqueeze
@@ -34,8 +34,6 @@ def cartesian_prod(*tensors: Any) -> Tensor:
             [2, 5],
             [2, 6]])
     """
-    from ..products.mm import check_same_dtype
-
     operands = _given("cartesian_prod", tensors)
     if not operands:
         raise ShapeError("cartesian_prod: there is no tensor", fix="give at least one vector")

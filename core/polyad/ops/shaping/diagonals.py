@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...dispatch.op import function, view
+from ...dispatch.op import function, op_of, view
 from ...errors import ShapeError
 from ...layout import Layout, contiguous_strides, normalize_dim, normalize_shape
 from ...tensor import Tensor, check_tensor
@@ -106,8 +106,6 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
 
 
 def _diagonal_of(layout: Layout, offset: int, dim1: int, dim2: int) -> Layout:
-    from ...dispatch.op import op_of
-
     body = op_of(_diagonal).body
     assert body is not None
     return body(layout, offset, dim1, dim2)  # type: ignore[no-any-return]

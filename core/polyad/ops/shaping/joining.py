@@ -14,7 +14,7 @@ from ...dispatch.structure import shaping
 from ...errors import ArgumentError, ArgumentTypeError, DTypeError, OptionError, ShapeError, safe_repr
 from ...layout import Shape, normalize_dim
 from ...tensor import Tensor, check_tensor
-from ..creation.factories import _full
+from ..creation.factories import _full, zeros
 from ..indexing.slicing import _slice
 from .reshape import _expand, _reshape, _unsqueeze
 from .splitting import _pieces, unbind
@@ -336,8 +336,6 @@ def block_diag(*tensors: Any) -> Tensor:
     """
     operands = _given("block_diag", tensors)
     if not operands:
-        from ..creation.factories import zeros
-
         return zeros(1, 0)
     for name, tensor in operands.items():
         if tensor.ndim > 2:

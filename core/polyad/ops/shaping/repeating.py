@@ -11,7 +11,12 @@ from ...dispatch.views import owned
 from ...errors import NoData, ShapeError
 from ...layout import Shape, check_sizes, normalize_dim, normalize_shape
 from ...tensor import Tensor, check_room, check_tensor, has_data
+from ..creation.factories import _full, arange
+from ..indexing.index_select import _index_add, _index_select
+from ..indexing.slicing import _slice
 from ..reductions.any_all import check_all
+from ..reductions.cumulative import _cumsum
+from ..reductions.sums import _sum
 from .reshape import _expand, _reshape, _unsqueeze
 
 
@@ -77,8 +82,6 @@ def _repeat_interleave(input: Tensor, times: int, dim: int) -> Tensor:
 
 
 def _interleaved_grad(g: Tensor, input_shape: Shape, times: int, dim: int) -> Tensor:
-    from ..reductions.sums import _sum
-
     return _sum(_reshape(g, (*input_shape[: dim + 1], times, *input_shape[dim + 1 :])), (dim + 1,), False)
 
 
@@ -111,8 +114,6 @@ def repeat_interleave(
         input, repeats = check_tensor(repeats, "repeat_interleave", "repeats"), None
     check_tensor(input, "repeat_interleave", "input")
     if repeats is None:
-        from ..creation.factories import arange
-
         if input.ndim != 1:
             raise ShapeError(
                 "repeat_interleave: counts alone must be 1-d", operands={"repeats": input}, fix="flatten it"
@@ -160,11 +161,6 @@ def repeat_interleave(
 
 def repeated(input: Tensor, counts: Tensor, total: int, dim: int) -> Tensor:
     """*input* with each position of *dim* repeated as often as *counts* (a vector) says, *total* in all."""
-    from ..creation.factories import _full
-    from ..indexing.index_select import _index_add, _index_select
-    from ..indexing.slicing import _slice
-    from ..reductions.cumulative import _cumsum
-
     ends = _cumsum(counts, 0)
     type_ = ends._type
     # Where a position ends the next begins: summing up these marks gives each element's position.

@@ -15,11 +15,13 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from ...dispatch.forward import forward
+from ...dispatch.inplace import take_layout
 from ...dispatch.op import alias, function, gradient, method, prop, view as declare_view
 from ...dispatch.promotion import keyed_dtype
 from ...dispatch.views import layout_of, owned
 from ...dtypes import DType
 from ...errors import ArgumentError, ArgumentTypeError, ShapeError, safe_repr
+from ...history.grad_mode import enable_grad
 from ...layout import Layout, Shape, Size, infer_shape, normalize_dim, normalize_dims, normalize_shape, view_strides
 from ...state import state
 from ...tensor import Tensor, check_tensor
@@ -580,9 +582,6 @@ def relaid(call: Any) -> None:
 
     @functools.wraps(call)
     def form(self: Tensor, *args: Any) -> Tensor:
-        from ...dispatch.inplace import take_layout
-        from ...history.grad_mode import enable_grad
-
         if self._node is None:
             return take_layout(name, self, call(self, *args))
         # The elements stay, and so does their history, also under no_grad.

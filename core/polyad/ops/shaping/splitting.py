@@ -15,6 +15,7 @@ from ...errors import ArgumentTypeError, IndexOutOfRange, OutOfMemory, ShapeErro
 from ...layout import Layout, Shape, normalize_dim, normalize_shape
 from ...state import state
 from ...tensor import Tensor, check_tensor
+from ..creation.factories import _full
 from ..indexing.slicing import _select, _slice
 
 if TYPE_CHECKING:
@@ -60,8 +61,6 @@ def _stacked(gradients: Sequence[Tensor | None], shape: Shape, dim: int) -> Tens
 
 
 def _with_zeros(gradients: Sequence[Tensor | None], shapes: Sequence[Shape]) -> list[Tensor]:
-    from ..creation.factories import _full
-
     like = next(gradient for gradient in gradients if gradient is not None)._type
     return [
         _full(shape, 0, like.dtype, like.device) if gradient is None else gradient

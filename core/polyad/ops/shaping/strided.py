@@ -18,7 +18,7 @@ from ...dispatch.views import layout_of
 from ...errors import ShapeError
 from ...layout import Layout, Shape, Strides, contiguous_strides, normalize_shape, reach
 from ...tensor import Tensor, check_tensor
-from .reshape import relaid
+from .reshape import _reshape, relaid
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -193,7 +193,6 @@ def _overlap_add(input: Tensor, step: int, length: int) -> Tensor:
     """The rows (..., count, size) added up where they lie in (..., length), each *step* after the row before it."""
     from ..creation.factories import _full
     from ..nn.padding import _pad_constant
-    from .reshape import _reshape
 
     *batch, count, size = input._array.shape
     type_ = input._type

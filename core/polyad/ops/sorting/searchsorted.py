@@ -13,9 +13,12 @@ from ...dtypes import BOOL, COMPLEX, bool_, int32, int64
 from ...errors import ArgumentTypeError, DTypeError, IndexOutOfRange, ShapeError, safe_repr
 from ...layout import Shape
 from ...tensor import Tensor, check_same_device, check_tensor
-from ..creation.factories import _full
+from ..creation.factories import _full, tensor
 from ..declaring.shape_rules import same
+from ..indexing.gather_scatter import _gather
+from ..indexing.index_select import _index_select
 from ..shaping.reshape import _reshape
+from .sort import _sort
 
 if TYPE_CHECKING:
     Number = bool | int | float
@@ -46,8 +49,6 @@ def _position(op: str, sequence: Tensor, values: Tensor, right: bool, out_int32:
 def _as_values(op: str, name: str, values: Any, sequence: Tensor) -> Tensor:
     """*values* as a tensor: a number becomes a 0-d tensor on the sequence's device."""
     if isinstance(values, (bool, int, float)):
-        from ..creation.factories import tensor
-
         return tensor(values, device=sequence.device)
     return check_tensor(values, op, name)
 
@@ -103,8 +104,6 @@ def searchsorted(
 
 def _sorted(sequence: Tensor, sorter: Tensor) -> Tensor:
     """*sequence* in the order that *sorter* names."""
-    from ..indexing.gather_scatter import _gather
-
     operands = {"sorted_sequence": sequence, "sorter": sorter}
     if sorter._array.shape != sequence._array.shape:
         raise ShapeError(
@@ -165,9 +164,6 @@ def _ordered_comparison(types: Signature, params: Mapping[str, Any]) -> Typing:
 @composite(dtype=_ordered_comparison, structure=opaque, shape=same, method=False)
 def _isin(elements: Tensor, test_elements: Tensor, assume_unique: bool) -> Tensor:
     """Whether each of *elements* equals any of *test_elements* (of any shape)."""
-    from ..indexing.index_select import _index_select
-    from .sort import _sort
-
     size, shape = test_elements.numel(), elements._array.shape
     if not size:
         return _full(shape, False, bool_, elements._type.device)

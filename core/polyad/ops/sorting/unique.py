@@ -14,6 +14,7 @@ from ...dtypes import bool_, int64
 from ...errors import IndexOutOfRange, ShapeError, UnsupportedDType
 from ...layout import Shape, normalize_dim
 from ...tensor import Tensor, check_tensor
+from ..creation.factories import _arange, _full
 from ..indexing.gather_scatter import _scatter
 from ..indexing.index_select import _index_select
 from ..indexing.nonzero import _nonzero
@@ -41,8 +42,6 @@ def _distinct(input: Tensor) -> Tensor:
 @composite(dtype=not_complex("unique", to_int64), structure=opaque, shape=_one_each, method=False)
 def _lexsort(input: Tensor) -> Tensor:
     """The order of the rows of a matrix: by the first column, then by the next where that is equal; stable."""
-    from ..creation.factories import _arange
-
     rows, columns = input._array.shape
     order = _arange(0, 1, rows, int64, input._type.device)
     for column in range(columns - 1, -1, -1):
@@ -54,8 +53,6 @@ def _lexsort(input: Tensor) -> Tensor:
 
 def _starts(rows: Tensor) -> Tensor:
     """Which rows (elements of a vector) differ from the row before."""
-    from ..creation.factories import _full
-
     size = rows._array.shape[0]
     new = _full((min(size, 1),), True, bool_, rows._type.device)
     if size < 2:
@@ -70,8 +67,6 @@ def _summary(
     """The first row of each run of equal *rows*; and which run each row is in (by its place before it was put in
     *order*) and how long the runs are, as far as asked for.
     """
-    from ..creation.factories import _full
-
     size, device = rows._array.shape[0], rows._type.device
     new = _starts(rows)
     firsts = _nonzero(new).reshape(-1)

@@ -19,7 +19,10 @@ from ....dtypes import int64
 from ....errors import ArgumentTypeError, DTypeError, ShapeError, safe_repr
 from ....layout import Shape
 from ....tensor import Tensor, check_room, check_tensor
+from ...creation.factories import tensor, zeros
 from ...declaring.windows import Sizes, batched
+from ...pointwise.where import _where
+from ...shaping.joining import cat
 from .average import _avg_pool
 from .geometry import check_real, finished
 from .maximum import _max_pool_with_indices, placed, taken
@@ -53,9 +56,6 @@ def _summed_shape(input: Shape, starts: Sizes, ends: Sizes, dim: int) -> Shape:
 @composite(dtype=first, structure=Contraction("dim"), shape=_summed_shape, method=False)
 def _range_sum(input: Tensor, starts: Sizes, ends: Sizes, dim: int) -> Tensor:
     """Sums over the ranges [start, end) along *dim*; starts and ends rise, no range is empty."""
-    from ...creation.factories import tensor
-    from ...shaping.joining import cat
-
     shape = _summed_shape(input._array.shape, starts, ends, dim)
     if not math.prod(shape):  # the ranges may be long all the same
         return input.new_empty(shape)
@@ -103,9 +103,6 @@ def _with_indices(types: Signature, params: Mapping[str, Any]) -> Typing:
 @composite(dtype=_with_indices, structure=opaque, shape=_given_shape, outputs=("out", "indices"), method=False)
 def _adaptive_max_pool(input: Tensor, size: Sizes) -> tuple[Tensor, Tensor]:
     """The largest element of each window and its place in the flattened image."""
-    from ...creation.factories import tensor
-    from ...pointwise.where import _where
-
     # Dimension by dimension, the last first: the first of equal maxima in row-major order remains.
     shape = (*input._array.shape[:2], *size)
     check_room("adaptive_max_pool", shape, input)
@@ -170,8 +167,6 @@ def _wanted(op: str, count: int, input: Any, output_size: Any) -> tuple[Tensor, 
 
 
 def _without_elements(batch: Tensor, wanted: Sizes, dtype: Any) -> Tensor:
-    from ...creation.factories import zeros
-
     return zeros(*batch._array.shape[:2], *wanted, dtype=dtype, device=batch.device)
 
 
@@ -192,8 +187,6 @@ def _adapt_mean(op: str, count: int, input: Tensor, output_size: Any) -> Tensor:
         batch = _avg_pool(batch, kernel, kernel, (0,) * count, False, True, None)
     left = [dim for dim in range(count) if size[dim] % wanted[dim]]
     if left:
-        from ...creation.factories import tensor
-
         check_room(op, (*batch._array.shape[:2], *wanted), batch)
         means = batch.float() if dtype.itemsize == _HALF else batch
         for dim in left:

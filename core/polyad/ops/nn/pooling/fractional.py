@@ -18,7 +18,11 @@ from ....dtypes import int64
 from ....errors import ArgumentError, ShapeError, safe_repr
 from ....layout import Shape
 from ....tensor import Tensor, check_tensor
+from ...creation.factories import arange, full
 from ...declaring.windows import AXES, Sizes, batched, per_axis, unbatched
+from ...pointwise.where import _where
+from ...random.sampling import rand
+from ...shaping.joining import cat
 from .geometry import check_real
 from .maximum import placed, taken
 
@@ -41,9 +45,6 @@ def _with_indices(types: Signature, params: Mapping[str, Any]) -> Typing:
 
 def _starts(samples: Tensor, have: int, extent: int, count: int) -> Tensor:
     """Where the *count* windows along a dimension begin, for samples (N, C): (N, C, count)."""
-    from ...creation.factories import arange, full
-    from ...shaping.joining import cat
-
     last = full((*samples._array.shape, 1), have - extent, dtype=int64, device=samples.device)
     if count == 1:
         return last
@@ -56,8 +57,6 @@ def _starts(samples: Tensor, have: int, extent: int, count: int) -> Tensor:
 @composite(dtype=_with_indices, structure=opaque, shape=_shapes, outputs=("out", "indices"), method=False)
 def _fractional_max_pool(input: Tensor, samples: Tensor, kernel: Sizes, size: Sizes) -> tuple[Tensor, Tensor]:
     """The largest element of each window and its place in the flattened image; samples are (N, C, dimensions)."""
-    from ...pointwise.where import _where
-
     have, dims = input._array.shape[2:], len(kernel)
     origin: Any = 0
     pitch = 1
@@ -131,8 +130,6 @@ def _pool_fractions(
                 fix="use a smaller kernel_size or output_size",
             )
     if samples is None:
-        from ...random.sampling import rand
-
         samples = rand(images, channels, count, dtype=batch.dtype, device=batch.device)
     else:
         check_tensor(samples, op, "_random_samples")

@@ -9,6 +9,7 @@ from ....dispatch.op import function
 from ....dtypes import int64
 from ....errors import ArgumentError, ArgumentTypeError, DTypeError, IndexOutOfRange, ShapeError, safe_repr
 from ....tensor import Tensor, check_tensor
+from ...creation.factories import zeros
 from ...declaring.windows import Sizes, batched, per_axis, unbatched
 from .geometry import check_real, finished, steps
 
@@ -78,8 +79,6 @@ def _unpool(
     if min(size) < 1:
         raise ShapeError(f"{op}: the result would have size {size}", operands=operands, fix="use less padding")
     check_real(op, input._type.dtype, floating=True)
-    from ...creation.factories import zeros
-
     flat = zeros(*shape[:2], math.prod(size), dtype=batch.dtype, device=batch.device)
     try:
         result = flat.scatter(2, places.flatten(2), batch.flatten(2))
