@@ -29,6 +29,7 @@ from ..ops.creation.factories import tensor
 from ..ops.pointwise.complex_numbers import view_as_real
 from ..state import state as thread, user_line, warn_user
 from ..tensor import Tensor
+from .step_hooks import ON_ALL, register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
 __all__ = [
     "MissingKey",
@@ -465,29 +466,15 @@ def _holders(params: list[Any], place: int) -> int:
 _ONE_HOLDER = _holders([object()], 0)
 
 
-_ON_ALL: dict[str, dict[int, Callable[..., Any]]] = {}
-"""The hooks of the steps of every optimizer."""
-
-
-def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """`Optimizer.register_step_pre_hook` of every optimizer; called before an optimizer's own."""
-    return register(_ON_ALL.setdefault("step_pre", {}), hook)
-
-
-def register_optimizer_step_post_hook(hook: Callable[..., None]) -> RemovableHandle:
-    """`Optimizer.register_step_post_hook` of every optimizer; called after an optimizer's own."""
-    return register(_ON_ALL.setdefault("step_post", {}), hook)
-
-
 def _with_hooks(step: Step) -> Step:
     """*step* with the optimizer's step hooks around it; only the outermost step of a class hierarchy calls them."""
 
     @functools.wraps(step)
     def call(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
         self._stepped = True
-        if not (self._hooks or _ON_ALL or thread.watchers) or type(self).step is not call:
+        if not (self._hooks or ON_ALL or thread.watchers) or type(self).step is not call:
             return step(self, *args, **kwargs)
-        for hook in (*_ON_ALL.get("step_pre", {}).values(), *self._hooks_of("step_pre")):
+        for hook in (*ON_ALL.get("step_pre", {}).values(), *self._hooks_of("step_pre")):
             changed = hook(self, (self, *args), kwargs)
             if changed is None:
                 continue
@@ -499,7 +486,7 @@ def _with_hooks(step: Step) -> Step:
                 )
             args, kwargs = changed[0][1:], changed[1]
         result = step(self, *args, **kwargs)
-        for hook in (*self._hooks_of("step_post"), *_ON_ALL.get("step_post", {}).values()):
+        for hook in (*self._hooks_of("step_post"), *ON_ALL.get("step_post", {}).values()):
             hook(self, (self, *args), kwargs)
         if thread.watchers:
             thread.watchers[-1].stepped(self)
