@@ -16,7 +16,8 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from threading import Lock
+
+from ..locks import Lock
 
 __all__ = ["Compilation", "Foreseen", "said_by"]
 
@@ -116,7 +117,7 @@ class Foreseen:
     def _leave(self) -> None:
         for compilation, _ in self._running.values():
             compilation.process.returncode = 0  # nobody waits here for the parent's processes
-        self._lock, self._waiting, self._running = Lock(), {}, {}
+        self._waiting, self._running = {}, {}  # the lock is open: see `polyad.locks`
 
 
 def said_by(called: Sequence[str], patience: float) -> str:

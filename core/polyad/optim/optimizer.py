@@ -30,6 +30,7 @@ from ..ops.creation.factories import tensor
 from ..ops.pointwise.complex_numbers import view_as_real
 from ..state import state as thread, user_line, warn_user
 from ..tensor import Tensor
+from .step_hooks import ON_ALL, register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
 __all__ = ["MissingKey", "Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]
 
@@ -453,30 +454,6 @@ class Optimizer(Explained):
         return "\n".join([*lines, ")"])
 
 
-EVERY: dict[str, dict[int, Callable[..., Any]]] = {}
-"""The hooks around the steps of all optimizers; empty before there was one."""
-
-
-def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call ``hook(optimizer, args, kwargs)`` before each step of any optimizer, before the optimizer's own hooks.
-
-    It may return new ``(args, kwargs)``.
-
-    >>> import polyad
-    >>> from polyad.optim.optimizer import register_optimizer_step_pre_hook
-    >>> handle = register_optimizer_step_pre_hook(lambda optimizer, args, kwargs: print(type(optimizer).__name__))
-    >>> with handle:
-    ...     polyad.optim.SGD([polyad.ones(1, requires_grad=True)], lr=0.1).step()
-    SGD
-    """
-    return register(EVERY.setdefault("step_pre", {}), hook)
-
-
-def register_optimizer_step_post_hook(hook: Callable[..., None]) -> RemovableHandle:
-    """Call ``hook(optimizer, args, kwargs)`` after each step of any optimizer, after the optimizer's own hooks."""
-    return register(EVERY.setdefault("step_post", {}), hook)
-
-
 def _holders(params: list[Any], place: int) -> int:
     """How many references there are to an element of a list; what looking at it adds is the same for all."""
     return sys.getrefcount(params[place])
@@ -491,7 +468,7 @@ def _with_hooks(step: Step) -> Step:
     @functools.wraps(step)
     def call(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
         self._stepped = True
-        if not (self._hooks or EVERY or thread.watchers) or type(self).step is not call:
+        if not (self._hooks or ON_ALL or thread.watchers) or type(self).step is not call:
             try:
                 return step(self, *args, **kwargs)
             except Exception as error:
@@ -499,7 +476,7 @@ def _with_hooks(step: Step) -> Step:
                 if problem is error:
                     raise
                 raise problem from error
-        for hook in (*EVERY.get("step_pre", {}).values(), *self._hooks_of("step_pre")):
+        for hook in (*ON_ALL.get("step_pre", {}).values(), *self._hooks_of("step_pre")):
             changed = hook(self, (self, *args), kwargs)
             if changed is None:
                 continue
@@ -511,7 +488,7 @@ def _with_hooks(step: Step) -> Step:
                 )
             args, kwargs = changed[0][1:], changed[1]
         result = step(self, *args, **kwargs)
-        for hook in (*self._hooks_of("step_post"), *EVERY.get("step_post", {}).values()):
+        for hook in (*self._hooks_of("step_post"), *ON_ALL.get("step_post", {}).values()):
             hook(self, (self, *args), kwargs)
         if thread.watchers:
             thread.watchers[-1].stepped(self)
