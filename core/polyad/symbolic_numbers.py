@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
+from .arguments import explain
 from .compatibility.absent import stand_in
 
 __all__ = [
@@ -100,3 +101,6 @@ def sym_sum(args: Iterable[Any]) -> Any:
     6
     """
     return sum(args)
+
+
+explain(globals())

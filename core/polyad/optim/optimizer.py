@@ -468,33 +468,38 @@ def _with_hooks(step: Step) -> Step:
     @functools.wraps(step)
     def call(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
         self._stepped = True
-        if not (self._hooks or ON_ALL or thread.watchers) or type(self).step is not call:
-            try:
+        try:
+            if not (self._hooks or ON_ALL or thread.watchers) or type(self).step is not call:
                 return step(self, *args, **kwargs)
-            except Exception as error:
-                problem = explained_call(f"{type(self).__name__}.step", step, (self, *args), kwargs, error)
-                if problem is error:
-                    raise
-                raise problem from error
-        for hook in (*ON_ALL.get("step_pre", {}).values(), *self._hooks_of("step_pre")):
-            changed = hook(self, (self, *args), kwargs)
-            if changed is None:
-                continue
-            if not (isinstance(changed, tuple) and len(changed) == 2):
-                raise ArgumentError(
-                    f"{type(self).__name__}.step: a pre-hook must return None or new (args, kwargs)",
-                    operands={"returned": changed},
-                    fix="return None to leave them as they are",
-                )
-            args, kwargs = changed[0][1:], changed[1]
-        result = step(self, *args, **kwargs)
-        for hook in (*self._hooks_of("step_post"), *ON_ALL.get("step_post", {}).values()):
-            hook(self, (self, *args), kwargs)
-        if thread.watchers:
-            thread.watchers[-1].stepped(self)
-        return result
+            return _between_hooks(step, self, args, kwargs)
+        except Exception as error:
+            problem = explained_call(f"{type(self).__name__}.step", step, (self, *args), kwargs, error)
+            if problem is error:
+                raise
+            raise problem from error
 
     return call  # type: ignore[return-value]
+
+
+def _between_hooks(step: Step, self: Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The result of *step*, which is called after the hooks before it and before those after it."""
+    for hook in (*ON_ALL.get("step_pre", {}).values(), *self._hooks_of("step_pre")):
+        changed = hook(self, (self, *args), kwargs)
+        if changed is None:
+            continue
+        if not (isinstance(changed, tuple) and len(changed) == 2):
+            raise ArgumentError(
+                f"{type(self).__name__}.step: a pre-hook must return None or new (args, kwargs)",
+                operands={"returned": changed},
+                fix="return None to leave them as they are",
+            )
+        args, kwargs = changed[0][1:], changed[1]
+    result = step(self, *args, **kwargs)
+    for hook in (*self._hooks_of("step_post"), *ON_ALL.get("step_post", {}).values()):
+        hook(self, (self, *args), kwargs)
+    if thread.watchers:
+        thread.watchers[-1].stepped(self)
+    return result
 
 
 Optimizer.step = _with_hooks(Optimizer.step)  # type: ignore[method-assign]

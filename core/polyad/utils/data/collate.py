@@ -30,7 +30,7 @@ from polyad.utils.data.dataset import GatheredSamples
 
 __all__ = ["collate", "default_collate", "default_collate_fn_map", "default_convert", "plainly"]
 
-Functions: TypeAlias = dict[Any, Callable[..., Any]]
+FunctionsByType: TypeAlias = dict[Any, Callable[..., Any]]
 """By type, or by a tuple of types: functions of a batch of such parts; the whole is their ``collate_fn_map``."""
 
 
@@ -56,7 +56,7 @@ def default_collate(batch: Sequence[Any]) -> Any:
 
 
 @explaining
-def collate(batch: Sequence[Any], *, collate_fn_map: Functions | None = None) -> Any:
+def collate(batch: Sequence[Any], *, collate_fn_map: FunctionsByType | None = None) -> Any:
     """Join samples as `default_collate` does, but those parts by functions of one's own whose type is in a mapping.
 
     Args:
@@ -75,16 +75,22 @@ def collate(batch: Sequence[Any], *, collate_fn_map: Functions | None = None) ->
     return _collated(batch, "sample", collate_fn_map or {})
 
 
-def plainly(batch: Sequence[Any], *, collate_fn_map: Functions | None = None) -> Any:
+def plainly(batch: Sequence[Any], *, collate_fn_map: FunctionsByType | None = None) -> Any:
     """What `default_collate` makes of tensors, numbers, NumPy's arrays and numbers, and text."""
     return _collated(batch, "sample", {})
 
 
-default_collate_fn_map: Functions = {polyad.Tensor: plainly, float: plainly, int: plainly, str: plainly, bytes: plainly}
+default_collate_fn_map: FunctionsByType = {
+    polyad.Tensor: plainly,
+    float: plainly,
+    int: plainly,
+    str: plainly,
+    bytes: plainly,
+}
 """What `default_collate` asks for functions; more can be put in."""
 
 
-def _function_for(first: Any, functions: Functions) -> Callable[..., Any] | None:
+def _function_for(first: Any, functions: FunctionsByType) -> Callable[..., Any] | None:
     """The function of one's own for parts like *first*; None if there is none."""
     found = functions.get(type(first))
     if found is None:
@@ -92,7 +98,7 @@ def _function_for(first: Any, functions: Functions) -> Callable[..., Any] | None
     return None if found is plainly else found
 
 
-def _collated(batch: Sequence[Any], path: str, functions: Functions) -> Any:
+def _collated(batch: Sequence[Any], path: str, functions: FunctionsByType) -> Any:
     """The parts of samples at *path*, joined."""
     first = batch[0]
     function = _function_for(first, functions)

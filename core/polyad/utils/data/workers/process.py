@@ -11,6 +11,7 @@ when a stream has no more, ``("raised", ticket or None, exception, traceback)``,
 
 from __future__ import annotations
 
+import faulthandler
 import gc
 import os
 import pickle
@@ -20,6 +21,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from typing import Any
@@ -75,6 +77,14 @@ def _forget_the_loop() -> None:
     gc.freeze()  # what its garbage holds is not this process's to end; and pages stay shared that nobody looks through
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.set_wakeup_fd(-1)
+    tracing = faulthandler.is_enabled()
+    faulthandler.disable()
+    for number in signal.valid_signals():
+        if signal.getsignal(number) is None:  # a library's: LLVM, in PoCL, takes most, and survives a SIGSEGV
+            signal.signal(number, signal.SIG_DFL)
+    if tracing:
+        with suppress(Exception):  # there may be no place to write to
+            faulthandler.enable(sys.__stderr__)
 
 
 def prepare() -> None:

@@ -103,7 +103,7 @@ class CBackend(Backend):
 
 @cache
 def _runtime(backend: CBackend) -> CRuntime:
-    return CRuntime(backend, Device("c", 0))
+    return CRuntime(backend, Device(backend.info.name, 0))
 
 
 @cache

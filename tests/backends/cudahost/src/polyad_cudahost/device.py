@@ -68,7 +68,7 @@ def _aligned(whole: CArray, dtype: DType, shape: tuple[int, ...], steps: tuple[i
 
 @cache
 def _runtime(backend: HostBackend) -> HostRuntime:
-    return HostRuntime(backend, Device(NAME, 0))
+    return HostRuntime(backend, Device(backend.info.name, 0))
 
 
 @cache
