@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from .arguments import explain
@@ -27,7 +27,7 @@ SymFloat = stand_in("SymFloat")
 SymInt = stand_in("SymInt")
 
 
-def sym_float(a: Any) -> float:
+def sym_float(a: float) -> float:
     """*a* as a float.
 
     >>> import polyad
@@ -37,7 +37,7 @@ def sym_float(a: Any) -> float:
     return float(a)
 
 
-def sym_int(a: Any) -> int:
+def sym_int(a: float) -> int:
     """*a* without its fraction.
 
     >>> import polyad
@@ -58,7 +58,7 @@ def sym_ite(b: bool, t: Any, f: Any) -> Any:
     return t if b else f
 
 
-def sym_max(a: Any, b: Any) -> Any:
+def sym_max(a: float, b: float) -> float:
     """The larger number; a float if one of them is.
 
     >>> import polyad
@@ -68,7 +68,7 @@ def sym_max(a: Any, b: Any) -> Any:
     return _one_type(max, a, b)
 
 
-def sym_min(a: Any, b: Any) -> Any:
+def sym_min(a: float, b: float) -> float:
     """The smaller number; a float if one of them is.
 
     >>> import polyad
@@ -78,9 +78,9 @@ def sym_min(a: Any, b: Any) -> Any:
     return _one_type(min, a, b)
 
 
-def _one_type(choose: Any, a: Any, b: Any) -> Any:
+def _one_type(choose: Callable[[float, float], float], a: float, b: float) -> float:
     chosen = choose(a, b)
-    return float(chosen) if isinstance(a, float) or isinstance(b, float) else chosen
+    return float(chosen) if float in (type(a), type(b)) else chosen
 
 
 def sym_not(a: Any) -> bool:
@@ -93,7 +93,7 @@ def sym_not(a: Any) -> bool:
     return not a
 
 
-def sym_sum(args: Iterable[Any]) -> Any:
+def sym_sum(args: Iterable[float]) -> float:
     """The sum of numbers.
 
     >>> import polyad

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from polyad.dtypes import DType
     from polyad.layout import Shape, Strides
 
-NAME = "cudahost"
 DESCRIPTION = DeviceDescription(GPU, compute_units=2, max_local_size=1024)
 BLOCK = 128
 ALIGNED = 16
