@@ -84,7 +84,7 @@ def _forget_the_loop() -> None:
             signal.signal(number, signal.SIG_DFL)
     if tracing:
         with suppress(Exception):  # there may be no place to write to
-            faulthandler.enable(sys.__stderr__)
+            faulthandler.enable(sys.__stderr__ or 2)
 
 
 def prepare() -> None:
