@@ -141,6 +141,34 @@ def test_a_tensor_by_hand():
     assert polyad.load(io.BytesIO(whole)).tolist() == [[1, 2], [3, 4]]
 
 
+def with_attributes(kind, rebuild=b"ctorch._utils\n_rebuild_tensor_v2\n"):
+    """A pickle of a tensor of a class, with an attribute: what PyTorch writes of ``t.tag = 1`` and of buffers."""
+    called = tensor([2], [1])
+    arguments = called[called.index(b"\n", called.index(b"_rebuild")) + 1 : -2]  # without the call and the end
+    return (
+        b"\x80\x02ctorch._tensor\n_rebuild_from_type_v2\n(" + rebuild + kind + arguments + b"}X\x03\0\0\0tagK\x01stR."
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"), [(b"ctorch\nTensor\n", polyad.Tensor), (b"ctorch.nn.parameter\nBuffer\n", nn.Buffer)]
+)
+def test_tensors_with_attributes_of_their_own(kind, expected):
+    found = polyad.load(io.BytesIO(archive(with_attributes(kind), a=struct.pack("<4f", 1, 2, 3, 4))))
+    assert (isinstance(found, expected), found.tolist()) == (True, [1, 2])
+
+
+@pytest.mark.parametrize("rebuild", [b"ctorch\nSize\n", b"ctorch._tensor\n_rebuild_from_type_v2\n", b"N"])
+def test_tensors_with_attributes_are_made_of_storages(rebuild):
+    with pytest.raises(RuntimeError, match="class that is not PyTorch's"):
+        polyad.load(io.BytesIO(archive(with_attributes(b"ctorch\nTensor\n", rebuild), a=bytes(16))))
+
+
+@pytest.mark.parametrize("protocol", [2, 4])
+def test_an_ellipsis_is_data(protocol):
+    assert polyad.load(io.BytesIO(archive(pickle.dumps({"index": (..., 0)}, protocol)))) == {"index": (..., 0)}
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -30,7 +30,13 @@ from .grad_mode import (
 )
 
 if TYPE_CHECKING:
-    from . import forward_ad as forward_ad, functional as functional, graph as graph, profiler as profiler
+    from . import (
+        forward_ad as forward_ad,
+        function as function,
+        functional as functional,
+        graph as graph,
+        profiler as profiler,
+    )
     from .anomaly import detect_anomaly as detect_anomaly, set_detect_anomaly as set_detect_anomaly
     from .function import Function as Function
     from .gradcheck import gradcheck as gradcheck, gradgradcheck as gradgradcheck
@@ -63,7 +69,7 @@ _LAZY = {
     "gradgradcheck": "gradcheck",
     "set_detect_anomaly": "anomaly",
 }
-_LAZY_MODULES = frozenset({"forward_ad", "functional", "graph", "profiler"})
+_LAZY_MODULES = frozenset({"forward_ad", "function", "functional", "graph", "profiler"})
 
 
 provided.backward.fill_later(f"{__name__}.gradients", "backward")

@@ -142,4 +142,5 @@ for _module in ("builtins", "__builtin__"):
         f"{_module}.xrange": Known(range, _range),
         **{f"{_module}.{cls.__name__}": Known(cls, _not_called) for cls in (list, dict, tuple, int, float, str, bool)},
         f"{_module}.unicode": Known(str, _not_called),
+        f"{_module}.Ellipsis": ...,
     }

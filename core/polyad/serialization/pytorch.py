@@ -21,7 +21,7 @@ from .. import dtypes
 from ..device import Device
 from ..dtypes import DType
 from ..layout import Size, is_addressable
-from ..nn.parameter import Parameter
+from ..nn.parameter import Buffer, Parameter
 from ..tensor import Tensor
 from .classes import FileClasses
 from .container import Blob, are_counts, swapped
@@ -287,6 +287,14 @@ class _Loading:
             raise PickleError("it has a parameter without a tensor")
         return Parameter(data.detach(), requires_grad)
 
+    def tensor_of_class(self, rebuild: Any, kind: Any, arguments: Any, state: Any = None) -> Any:
+        """``torch._tensor._rebuild_from_type_v2``: a tensor with attributes, which are left out, or a buffer."""
+        build = next((known for known in (self.tensor, self.tensor_of_dtype) if known == rebuild), None)
+        if build is None or kind not in (Tensor, Buffer) or type(arguments) is not tuple:
+            raise PickleError("it has a tensor of a class that is not PyTorch's")
+        data = build(*arguments)
+        return data if isinstance(data, Pending) or kind is Tensor else Buffer(data)
+
 
 def _unfit(source: Source, error: PickleError) -> Exception:
     return damaged(
@@ -300,6 +308,10 @@ def _unfit(source: Source, error: PickleError) -> Exception:
 
 def _is_device(location: str) -> bool:
     return Device._saved(location) is not None
+
+
+def _not_made(*_: Any) -> Any:
+    raise PickleError("it makes a tensor without a storage")
 
 
 def _size(values: Any = ()) -> Size:
@@ -325,6 +337,9 @@ def _names(loading: _Loading) -> dict[str, Any]:
         "torch._utils._rebuild_tensor_v3": loading.tensor_of_dtype,
         "torch._utils._rebuild_parameter": loading.parameter,
         "torch._utils._rebuild_parameter_with_state": loading.parameter,
+        "torch._tensor._rebuild_from_type_v2": loading.tensor_of_class,
+        "torch.Tensor": Known(Tensor, _not_made),
+        "torch.nn.parameter.Buffer": Known(Buffer, _not_made),
         "torch.Size": Known(Size, _size),
         "torch.device": Known(Device, _device),
         "torch.storage.UntypedStorage": _StorageType(None),

@@ -13,7 +13,7 @@ from ...errors import DTypeError, ShapeError, safe_repr
 from ...layout import Shape, normalize_shape
 from ...memory_formats import check_layout
 from ...tensor import Tensor, check_tensor
-from ..creation.factories import arange, finished
+from ..creation.factories import arange, empty, finished
 from .joining import stack
 from .repeating import repeated
 
@@ -88,13 +88,15 @@ def _indices(
     where = registry.resolve_device(device)
     first = diagonal + 1 if lower else diagonal
     below = _sum_from(first, rows) - _sum_from(first - columns, rows)
+    total = below if lower else rows * columns - below
+    found = empty((2, total), dtype=dtype or int64, device=where)  # first: it refuses what memory cannot hold
     # In each row the columns from *first* on, *count* of them.
     edge = arange(rows, device=where) + first
     count = edge.clamp(0, columns) if lower else columns - edge.clamp(0, columns)
-    at_row = repeated(arange(rows, device=where), count, below if lower else rows * columns - below, 0)
+    at_row = repeated(arange(rows, device=where), count, total, 0)
     before = count.cumsum(0) - count if lower else count.cumsum(0) - columns
     at_column = arange(at_row.shape[0], device=where) - before.index_select(0, at_row)
-    return stack([at_row, at_column]).to(dtype or int64)
+    return stack([at_row, at_column], out=found)
 
 
 def _sum_from(first: int, count: int) -> int:
