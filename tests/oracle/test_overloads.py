@@ -55,7 +55,6 @@ DIFFERS: dict[str, str] = {
     "Tensor.to": "a bool is no dtype",
     "Tensor.addbmm_": "writes beyond self where self would have to broadcast",
     "Tensor.copy_": "src is called other, against the documentation",
-    "Tensor.random_": "a bound of -1 is taken for 0",
     "Tensor.set_": "beyond the end of the source, and another dtype",
     "Tensor.storage": "is of a class of polyad's",
     "Tensor.storage_type": "is of a class of polyad's",

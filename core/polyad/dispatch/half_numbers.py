@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, wraps
 from typing import Any
 
 from ..backend.interface import Signature
@@ -38,9 +38,7 @@ def rounded(values: tuple[Any, ...], places: Places) -> list[Any]:
     """*values* with the numbers at *places* rounded."""
     found = list(values)
     for place, rounding in places:
-        # Zeros of both signs are one key, and are what they are in every dtype.
-        if found[place]:
-            found[place] = rounding(found[place])
+        found[place] = rounding(found[place])
     return found
 
 
@@ -61,7 +59,18 @@ def _through_float32(number: Any, pack: Callable[[float], bytes], unpack: Callab
         return math.copysign(math.inf, number)
 
 
-@lru_cache(256)
+def _kept(rounding: Callable[[float], float]) -> Callable[[float], float]:
+    """*rounding*, with its last results kept. Zeros of both signs would be one key, and are what they are."""
+    known = lru_cache(256)(rounding)
+
+    @wraps(rounding)
+    def of_number(number: float) -> float:
+        return known(number) if number else float(number)
+
+    return of_number
+
+
+@_kept
 def to_float16(number: float) -> float:
     """The float16 to which a conversion by way of float32 rounds *number*.
 
@@ -71,7 +80,7 @@ def to_float16(number: float) -> float:
     return _through_float32(_through_float32(number, _FLOAT.pack, _FLOAT.unpack), _HALF.pack, _HALF.unpack)  # type: ignore[no-any-return]
 
 
-@lru_cache(256)
+@_kept
 def to_bfloat16(number: float) -> float:
     """The bfloat16 to which a conversion by way of float32 rounds *number*.
 

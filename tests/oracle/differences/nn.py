@@ -9,7 +9,7 @@ import numpy as np
 from polyad import errors
 from polyad.dtypes import FLOATING, INTEGER, iinfo
 
-from ..calls import Call, Given, contiguous, leaves
+from ..calls import Call, Given, contiguous, gapped, leaves, row_major
 from ..outcomes import Mismatch, Outcome
 from .difference import Difference, floats, message, module, numbers
 
@@ -71,7 +71,24 @@ def _index_of_no_window(call: Call, mismatch: Mismatch, ours: Outcome, theirs: O
     return bool((largest[index != theirs.results[1].values] == iinfo(given.dtype).min).all())
 
 
+def _pooled_into_gaps(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
+    out = call.kwargs.get("out")
+    gaps = isinstance(out, Given) and out.strides != row_major(out.shape)
+    return mismatch.kind in ("written", "value") and call.name == "avg_pool3d" and gaps
+
+
 DIFFERENCES = [
+    Difference(
+        "the memory beside out of avg_pool3d",
+        "stays as it is; PyTorch writes a result of any strides as if it were row-major",
+        _pooled_into_gaps,
+        Call(
+            "nn.functional.avg_pool3d",
+            (contiguous(floats(1, 2, 2, 4)), (1, 2, 2)),
+            {"out": gapped(np.zeros((1, 2, 1, 2)), (2, 2, 2, 2), 3)},
+            "out",
+        ),
+    ),
     Difference(
         "recurrent networks of other shapes, or complex",
         "are refused, where PyTorch computes with a part of the parameters, and some cells take complex numbers",

@@ -208,7 +208,7 @@ def test_float16_is_rounded_to_nearest() -> None:
 
 
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="NumPy's own loops decide for small tensors")
-@pytest.mark.parametrize("dtype", [polyad.float32, polyad.float64, polyad.bfloat16])
+@pytest.mark.parametrize("dtype", [polyad.float32, polyad.float64, polyad.bfloat16, polyad.float16])
 @pytest.mark.parametrize("name", ["maximum", "minimum", "clamp_min", "relu"])
 def test_the_sign_of_a_zero_does_not_depend_on_the_size(name, dtype):
     function = getattr(polyad, name)
@@ -219,6 +219,14 @@ def test_the_sign_of_a_zero_does_not_depend_on_the_size(name, dtype):
             result = function(zeros) if name == "relu" else function(zeros, -zeros)
             found |= set(polyad.signbit(result).tolist())
         assert len(found) == 1
+
+
+@pytest.mark.parametrize("dtype", [polyad.float32, polyad.bfloat16, polyad.float16])
+@pytest.mark.parametrize("first", [0.0, -0.0])
+def test_a_zero_as_a_number_has_the_sign_of_its_own_call(first, dtype):
+    for number in (first, -first, first):
+        zeros = polyad.full((5000,), number, dtype=dtype)
+        assert polyad.signbit(polyad.clamp(zeros, max=number)).unique().tolist() == [math.copysign(1, number) < 0]
 
 
 @pytest.mark.parametrize("blocks", [1, 63, 64, 1000])

@@ -29,6 +29,11 @@ def below(a: Any, high: float, out: Any = None) -> Any:
     return a.clip(np.asarray(-math.inf, a.dtype), np.asarray(high, a.dtype), out=out)
 
 
+def _second_wins(function: np.ufunc, a: Any, bound: Any, out: Any) -> Any:
+    """*function*, of equal zeros with the bound's sign; NumPy's loop of float16 alone takes the first operand's."""
+    return function(bound, a, out=out) if bound.dtype == np.float16 else function(a, bound, out=out)
+
+
 def clamp(types: Signature) -> Any:
     entry = types[0]
     dtype = numpy_dtype(entry.dtype)
@@ -43,8 +48,8 @@ def clamp(types: Signature) -> Any:
             low = np.asarray(least if low is None else low, dtype)
             return a.clip(low, np.asarray(most if high is None else high, dtype), out=out)
         if low is not None:
-            a = np.maximum(a, np.asarray(low, dtype), out=out)
-        return a if high is None else np.minimum(a, np.asarray(high, dtype), out=out)
+            a = _second_wins(np.maximum, a, np.asarray(low, dtype), out)
+        return a if high is None else _second_wins(np.minimum, a, np.asarray(high, dtype), out)
 
     if entry.dtype.category == FLOATING:
         bounded = quiet(bounded)

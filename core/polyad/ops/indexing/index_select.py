@@ -180,8 +180,8 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Number | Tensor) -
     >>> polyad.index_fill(polyad.zeros(3), 0, polyad.tensor([2]), 5)
     tensor([0., 0., 5.])
     """
+    from ..pointwise.where import _where
     from .index_put import _index_put
-    from .masking import _masked_fill
 
     at = check_index("index_fill", input, dim, index)
     if index.ndim > 1:
@@ -200,7 +200,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Number | Tensor) -
     if isinstance(value, Tensor):  # by a mask, that a position named twice counts once in the value's gradient
         size, after = target._array.shape[at], (1,) * (target.ndim - at - 1)
         mask = _index_put(zeros(size, dtype=bool_, device=input._type.device), [positions], True, False)
-        return _masked_fill(target, mask.reshape((size, *after)), value).reshape(input.shape)
+        return _where(mask.reshape((size, *after)), value.to(input._type.dtype), target).reshape(input.shape)
     return _index_put(target, [*[None] * at, positions], value, False).reshape(input.shape)
 
 

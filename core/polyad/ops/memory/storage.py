@@ -18,7 +18,15 @@ from ...dtypes import DType
 from ...errors import ArgumentTypeError, AutogradError, DeviceError, DTypeError, ShapeError, safe_repr
 from ...history.node import Leaf, make_node
 from ...layout import Shape, Strides, check_sizes, contiguous_strides, normalize_shape, reach
-from ...memory_formats import MemoryFormat, check_format, contiguous_format, format_strides, preserve_format
+from ...memory_formats import (
+    MemoryFormat,
+    channels_last,
+    channels_last_3d,
+    check_format,
+    contiguous_format,
+    format_strides,
+    preserve_format,
+)
 from ...state import state
 from ...storage import Storage, ViewOf
 from ...tensor import Tensor, check_tensor
@@ -188,6 +196,10 @@ def resize_as_(self: Tensor, the_template: Tensor, memory_format: MemoryFormat =
     polyad.Size([2, 2])
     """
     shape = check_tensor(the_template, "resize_as_", "the_template").shape
+    if memory_format is preserve_format:
+        last = {4: channels_last, 5: channels_last_3d}.get(len(shape), contiguous_format)
+        dense = the_template.is_contiguous() or not the_template.is_contiguous(memory_format=last)
+        memory_format = contiguous_format if dense else last
     return resize_(self, shape, memory_format=memory_format)
 
 

@@ -253,7 +253,8 @@ def batch_norm(
     unbiased variance. An empty batch leaves them as they are. In evaluation the running ones are used.
 
     Raises ValueError in training on a single value per channel, and for an eps that is not positive; RuntimeError for
-    shapes and dtypes that do not fit, a dtype that is not floating point, or without running statistics in evaluation.
+    shapes and dtypes that do not fit, a dtype that is not floating point, or values in evaluation without running
+    statistics.
 
     >>> import polyad
     >>> x = polyad.tensor([[1.0], [3.0]])
@@ -267,7 +268,9 @@ def batch_norm(
     _check_eps("batch_norm", eps, training)
     if isinstance(momentum, bool) or not isinstance(momentum, (int, float)):
         raise ArgumentTypeError(f"batch_norm: momentum is {safe_repr(momentum)}, not a number", fix="0.1 is usual")
-    if not training:
+    shape = input._array.shape
+    count = math.prod(shape) // shape[1] if shape[1] else 0
+    if not training and (count or running_mean is not None or running_var is not None):
         if running_mean is None or running_var is None:
             raise ShapeError(
                 "batch_norm: evaluation needs running_mean and running_var",
@@ -275,8 +278,6 @@ def batch_norm(
                 fix="pass them, or training=True",
             )
         return _batch_norm_by(input, running_mean, running_var, weight, bias, eps)
-    shape = input._array.shape
-    count = math.prod(shape) // shape[1] if shape[1] else 0
     if count == 1:
         raise ArgumentError(
             "batch_norm: one value a channel has no variance to train on",
