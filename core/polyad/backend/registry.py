@@ -317,6 +317,11 @@ def is_loaded(name: str) -> bool:
     return name in _backends
 
 
+def is_used(name: str) -> bool:
+    """Whether there has been a tensor on a device of the backend: to look for devices is not to use one."""
+    return any(device.type == name for _, device, _ in _types)
+
+
 # ------------------------------------------------------------------------------------------------------- registering
 
 

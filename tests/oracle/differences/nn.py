@@ -74,7 +74,7 @@ def _index_of_no_window(call: Call, mismatch: Mismatch, ours: Outcome, theirs: O
 def _pooled_into_gaps(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
     out = call.kwargs.get("out")
     gaps = isinstance(out, Given) and out.strides != row_major(out.shape)
-    return mismatch.kind in ("written", "value") and call.name == "avg_pool3d" and gaps
+    return mismatch.kind == "written" and call.name == "avg_pool3d" and gaps
 
 
 DIFFERENCES = [
@@ -85,7 +85,7 @@ DIFFERENCES = [
         Call(
             "nn.functional.avg_pool3d",
             (contiguous(floats(1, 2, 2, 4)), (1, 2, 2)),
-            {"out": gapped(np.zeros((1, 2, 1, 2)), (2, 2, 2, 2), 3)},
+            {"out": gapped(np.zeros((1, 2, 1, 2)), (1, 1, 1, 2))},
             "out",
         ),
     ),

@@ -468,3 +468,9 @@ assert not (heavy - {"pluggy", "polyad_numpy"}) & loaded, heavy & loaded
 """
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
+
+
+def test_a_device_is_used_when_there_was_a_tensor_on_it() -> None:
+    polyad.ones(1)
+    assert registry.is_used("cpu")
+    assert not registry.is_used("nobody's")

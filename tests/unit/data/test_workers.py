@@ -157,8 +157,8 @@ def test_workers_fork_beside_busy_threads():
 class Accelerator:
     """A backend, as far as the start of workers asks it."""
 
-    def __init__(self, count, *features):
-        self.device_count = lambda: count
+    def __init__(self, used, *features):
+        self.used = used
         self.info = SimpleNamespace(capabilities=SimpleNamespace(features=set(features)))
 
 
@@ -167,14 +167,15 @@ class Accelerator:
     ("backend", "method"),
     [
         (None, "fork"),
-        (Accelerator(0), "fork"),  # it was looked for, and there is none
-        (Accelerator(1, "shared_host_memory"), "fork"),
-        (Accelerator(1), "forkserver"),
+        (Accelerator(False), "fork"),  # it was looked for, by `accelerator.is_available` perhaps
+        (Accelerator(True, "shared_host_memory"), "fork"),
+        (Accelerator(True), "forkserver"),
     ],
 )
 def test_workers_are_forked_unless_an_accelerator_is_in_use(monkeypatch, backend, method):
     known = {"cpu": None} if backend is None else {"cpu": None, "fast": backend}
-    registry = SimpleNamespace(names=lambda: list(known), is_loaded=known.__contains__, get=known.get)
+    used = lambda name: name == "fast" and backend.used  # noqa: E731
+    registry = SimpleNamespace(names=lambda: list(known), is_used=used, get=known.get)
     monkeypatch.setattr(starting, "registry", registry)
     assert starting.checked_context(None).get_start_method() == method
     loader = DataLoader(data.Squares(), num_workers=1, multiprocessing_context="fork")

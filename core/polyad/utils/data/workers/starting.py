@@ -68,12 +68,11 @@ def _best() -> str:
 
 
 def _accelerator_in_use() -> str | None:
-    """A device type that this process has looked for and found, whose driver does not work in a forked process."""
+    """A device type that this process has tensors on, or had, whose driver does not work in a forked process."""
     for name in registry.names():
-        if name != "cpu" and registry.is_loaded(name):
-            backend = registry.get(name)
-            if "shared_host_memory" not in backend.info.capabilities.features and backend.device_count():
-                return name
+        used = name != "cpu" and registry.is_used(name)
+        if used and "shared_host_memory" not in registry.get(name).info.capabilities.features:
+            return name
     return None
 
 
