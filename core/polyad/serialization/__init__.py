@@ -36,12 +36,15 @@ from ..errors import (
     DeviceError,
     SerializationError,
     describe,
+    safe_repr,
+    wrong_type,
 )
 from ..files import checked_path, is_remote, local_path, opened, replacing
 from ..files.json_text import LONGEST
 from ..interop.npz import arrays_of, is_archive_of_arrays
 from ..interop.numpy import flat_array
 from ..ops.creation.factories import empty
+from ..state import warn_user
 from ..tensor import Tensor
 from .checkpoints import CheckpointManager
 from .classes import FileClasses, add_safe_globals, clear_safe_globals, get_safe_globals, safe_globals
@@ -98,7 +101,16 @@ FileLike = str | os.PathLike[str] | IO[bytes]
 MapLocation = str | Device | Mapping[str, Any] | Callable[[Tensor, str], Any] | None
 
 
-def save(obj: Any, f: FileLike, *, format: str | None = None, max_shard_size: int | str | None = None) -> None:
+def save(
+    obj: Any,
+    f: FileLike,
+    pickle_module: Any = None,
+    pickle_protocol: int = 2,
+    _use_new_zipfile_serialization: bool = True,
+    *,
+    format: str | None = None,
+    max_shard_size: int | str | None = None,
+) -> None:
     """Save *obj* to a file, whole or not at all.
 
     The format is polyad's or PyTorch's. polyad's, which is a safetensors file with checksums, holds None, bool, int,
@@ -110,6 +122,8 @@ def save(obj: Any, f: FileLike, *, format: str | None = None, max_shard_size: in
     Args:
         f: a path, whose old file stays until the new file is complete; a URL such as ``s3://bucket/name``, for which
             fsspec is needed (``pip install 'polyad[remote]'``); or a binary file object with ``write``.
+        pickle_module, pickle_protocol, _use_new_zipfile_serialization: PyTorch's, which choose how it pickles. Here
+            there is one way, protocol 2 in a zip archive, which PyTorch reads from version 1.6 on.
         format: "polyad"; "torch", which PyTorch reads, with ``weights_only=True`` if *obj* is data; or "safetensors",
             for other programs: *obj* is then a dict of tensors by name, each of which is written by itself. None:
             "torch" for a path that ends with .pt, .pth, .pt.tar or .pth.tar and for an object that polyad's format does
@@ -129,6 +143,11 @@ def save(obj: Any, f: FileLike, *, format: str | None = None, max_shard_size: in
     >>> polyad.load(file)["epoch"]
     4
     """
+    _check_pickling("save", pickle_module)
+    if isinstance(pickle_protocol, bool) or not isinstance(pickle_protocol, int):
+        raise wrong_type("save", "pickle_protocol", pickle_protocol, "an int")
+    if not _use_new_zipfile_serialization:
+        warn_user("save: a zip archive is written, which PyTorch reads from version 1.6 on; nothing older", UserWarning)
     if format == "safetensors":
         _save_tensors(named_tensors(obj), f, max_shard_size)
         return
@@ -150,6 +169,15 @@ def save(obj: Any, f: FileLike, *, format: str | None = None, max_shard_size: in
         return
     members = [(f"archive/{name}", data) for name, data in members_of(obj)]
     _write(lambda stream: write_members(stream, members), f)
+
+
+def _check_pickling(function: str, module: Any) -> None:
+    """Refuse another module than Python's: files are written and read without it, so that they run no code."""
+    if module is not None and getattr(module, "__name__", None) not in ("pickle", "_pickle"):
+        raise ArgumentError(
+            f"{function}: pickle_module is {safe_repr(module)}: files are written and read by polyad itself",
+            fix="leave pickle_module out; what polyad does not save, pickle to bytes and save these",
+        )
 
 
 def _is_named_for_pytorch(f: FileLike) -> bool:
@@ -190,7 +218,14 @@ def _write(write: Callable[[IO[bytes]], None], f: FileLike) -> None:
         raise _not_a_file("save", f, "write")
 
 
-def load(f: FileLike, map_location: MapLocation = None, *, weights_only: bool = True, mmap: bool = False) -> Any:
+def load(
+    f: FileLike,
+    map_location: MapLocation = None,
+    pickle_module: Any = None,
+    *,
+    weights_only: bool = True,
+    mmap: bool = False,
+) -> Any:
     """Load what `save` wrote, or a file of another program. No file can run code, unless you allow it.
 
     ===============  =================================================================================================
@@ -213,6 +248,7 @@ def load(f: FileLike, map_location: MapLocation = None, *, weights_only: bool = 
             value for the saved device's name, None's rule for names it lacks. A function ``(tensor, name)``: it gets
             each array as a 1-d tensor on the CPU with the saved device's name, and returns that tensor where it
             belongs, a device, or None.
+        pickle_module: PyTorch's. Python's ``pickle`` or None: here files are read without it.
         weights_only: with True, a file gives data: numbers, text, containers, tensors, NumPy's arrays, and objects of
             classes that `add_safe_globals` or `register_dataclass` was told of. With False, which says that you trust
             who wrote it, a file of PyTorch's format also gives objects of classes whose modules the program has
@@ -227,6 +263,7 @@ def load(f: FileLike, map_location: MapLocation = None, *, weights_only: bool = 
         RuntimeError (BackendError): a device that the tensors were saved on is not there.
         FileNotFoundError, PermissionError, OSError: a path that cannot be read.
     """
+    _check_pickling("load", pickle_module)
     classes = FileClasses(trusted=weights_only is False)
     if isinstance(f, str | os.PathLike):
         path = local_path(checked_path(f, "load"))

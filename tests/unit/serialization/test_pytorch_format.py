@@ -281,3 +281,21 @@ def test_extra_state_that_is_a_module():
 
     holder = Holder(1, 1)
     assert isinstance(loaded(saved(holder.state_dict()), weights_only=False)["_extra_state"], nn.ReLU)
+
+
+def test_how_pytorch_is_told_to_pickle(tmp_path) -> None:
+    import pickle
+
+    path, state = tmp_path / "model.pt", {"weight": polyad.ones(2)}
+    polyad.save(state, path, pickle, 4)
+    with pytest.warns(UserWarning, match="a zip archive is written"):
+        polyad.save(state, path, pickle_protocol=4, _use_new_zipfile_serialization=False)
+    assert polyad.load(path, "cpu", pickle)["weight"].tolist() == [1, 1]
+    for call in (
+        lambda: polyad.save(state, path, pickle_module=struct),
+        lambda: polyad.load(path, pickle_module=struct),
+    ):
+        with pytest.raises(ValueError, match="pickle_module is <module 'struct'"):
+            call()
+    with pytest.raises(TypeError, match="pickle_protocol is str, not an int"):
+        polyad.save(state, path, pickle_protocol="2")
