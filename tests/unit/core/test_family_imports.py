@@ -13,7 +13,6 @@ CIRCLES = {
     ("indexing.gather_scatter", "indexing.scatter_reduce"): "scatter with reduce= is a reduction",
     ("indexing.index_put", "indexing.masking"): "one value at a mask is masked_fill",
     ("indexing.index_select", "indexing.index_put"): "index_fill writes at the indices",
-    ("indexing.index_select", "indexing.masking"): "or, by a mask, each place once",
     ("linalg.eigenvalues", "linalg.solving"): "the gradient of eig solves with the eigenvectors",
     ("linalg.svd", "linalg.norms"): "cond of most orders is a norm",
     ("linalg.svd", "linalg.solving"): "and another of the inverse",

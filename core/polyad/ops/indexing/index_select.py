@@ -17,6 +17,7 @@ from ...layout import Shape
 from ...tensor import Tensor, check_tensor
 from ..creation.factories import zeros
 from ..memory.copying import check_element_fits, element
+from ..pointwise.where import _where
 from ..shaping.reshape import _expand, _reshape
 from .gather_scatter import _scatter
 from .operands import _check_vector, _zeros_like, check_index, typed_like_input
@@ -180,7 +181,6 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Number | Tensor) -
     >>> polyad.index_fill(polyad.zeros(3), 0, polyad.tensor([2]), 5)
     tensor([0., 0., 5.])
     """
-    from ..pointwise.where import _where
     from .index_put import _index_put
 
     at = check_index("index_fill", input, dim, index)

@@ -168,7 +168,7 @@ def _folded(count: int, low: int, high: int, generator: Generator, device: Devic
     first_words, second_words = _pairs(count, generator, device)
     numbers = (first_words - 2**31) * 2**32 + second_words
     if low > -(2**63):
-        numbers = where(numbers < low, numbers - low + high, numbers)
+        numbers = where(numbers < low, numbers - low + (high - 1) + 1, numbers)  # int64 may not hold high
     return where(numbers >= high, numbers - high + low, numbers) if high < 2**63 else numbers
 
 
