@@ -58,11 +58,13 @@ def test_heads_that_are_parts_of_rows_are_not_copied(library, monkeypatch):
     wide = operands(*[(2, 6, 3 * 8)] * 3)
     attend(*[part.cuda().unflatten(-1, (3, 8)).transpose(1, 2) for part in wide])
     heads = [part.cuda().unflatten(-1, (3, 8)).transpose(1, 2) for part in wide]
-    monkeypatch.setattr(by_cudnn.copying, "copy", None)
+    copies, copy = [], by_cudnn.copying.copy
+    monkeypatch.setattr(by_cudnn.copying, "copy", lambda *given: (copies.append(given), copy(*given)))
     library.done.clear()
     out = attend(*heads)
     assert library.done == ["sdpa"]
     monkeypatch.undo()
+    assert sum(type(target) is type(source) for target, source in copies) == 1  # the result, which lies as the query
     wanted = attend(*[part.float().unflatten(-1, (3, 8)).transpose(1, 2) for part in wide])
     polyad.testing.assert_close(out.cpu().float(), wanted, rtol=0.0, atol=4e-3)
 

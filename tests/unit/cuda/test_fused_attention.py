@@ -124,9 +124,11 @@ def test_heads_that_are_parts_of_rows_are_read_in_place(launched, monkeypatch):
     wide = operands(*[(2, 37, 3 * 8)] * 3)
     wanted = attend(*[part.double().unflatten(-1, (3, 8)).transpose(1, 2) for part in wide])
     heads = [part.cuda().unflatten(-1, (3, 8)).transpose(1, 2) for part in wide]
-    monkeypatch.setattr(fused_attention.copying, "copy", None)
+    copies, copy = [], fused_attention.copying.copy
+    monkeypatch.setattr(fused_attention.copying, "copy", lambda *given: (copies.append(given), copy(*given)))
     out = attend(*heads)
     monkeypatch.undo()
+    assert sum(type(target) is type(source) for target, source in copies) == 1  # the result, which lies as the query
     assert launched == [("attend", 4)]
     polyad.testing.assert_close(out.cpu().double(), wanted, rtol=0.0, atol=4e-6)
 
