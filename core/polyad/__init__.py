@@ -14,7 +14,17 @@ import importlib
 from math import e as e, inf as inf, nan as nan, pi as pi
 from typing import TYPE_CHECKING, Any
 
-from . import autograd as autograd, errors as errors, functions as functions, interop as interop, ops as ops
+from .tensor import Tensor as Tensor  # first: it loads storages and histories in their order
+
+# isort: split
+from . import (
+    autograd as autograd,
+    errors as errors,
+    functions as functions,
+    interop as interop,
+    mounted as _mounted,
+    ops as ops,
+)
 from ._version import torch_api_version as torch_api_version
 from .base import provided as _provided
 from .base.device import Device
@@ -55,7 +65,7 @@ from .base.memory_formats import (
     sparse_csr as sparse_csr,
     strided as strided,
 )
-from .compatibility import absent as _absent, mounted as _mounted, moved as _moved, unknown as _unknown
+from .compatibility import absent as _absent, moved as _moved, unknown as _unknown
 from .devices.registry import get_default_device as get_default_device, set_default_device as set_default_device
 from .dispatch.catalogue import PUBLIC
 from .history.grad_mode import (
@@ -76,7 +86,6 @@ from .random import (
     seed as seed,
     set_rng_state as set_rng_state,
 )
-from .tensor import Tensor as Tensor
 from .version import __version__ as __version__
 
 if TYPE_CHECKING:
@@ -103,6 +112,7 @@ if TYPE_CHECKING:
         nn as nn,
         optim as optim,
         overrides as overrides,
+        profiler as profiler,
         quasirandom as quasirandom,
         serialization as serialization,
         signal as signal,
@@ -136,7 +146,6 @@ if TYPE_CHECKING:
     from .devices.streams import Event as Event, Stream as Stream
     from .func.mapping import vmap as vmap
     from .functions import *
-    from .inspection import profiling as profiler
     from .inspection.linting import lint as lint
     from .inspection.summary import summary as summary
     from .inspection.tracing import explain as explain, trace_dispatch as trace_dispatch
@@ -275,7 +284,7 @@ _LAZY_NAMES = {
         ),
         "amp.autocast_mode",
     ),
-    **dict.fromkeys(("Event", "Stream"), "streams"),
+    **dict.fromkeys(("Event", "Stream"), "devices.streams"),
     **dict.fromkeys(
         (
             "detect_nonfinite",
@@ -300,7 +309,7 @@ _LAZY_NAMES = {
         "checks",
     ),
     "compile": "compiler",
-    "explain": "dispatch.tracing",
+    "explain": "inspection.tracing",
     **dict.fromkeys(
         (
             "BFloat16Tensor",
@@ -316,7 +325,7 @@ _LAZY_NAMES = {
             "set_default_tensor_type",
             "typename",
         ),
-        "legacy_types",
+        "tensor.legacy_types",
     ),
     **dict.fromkeys(
         (
@@ -360,13 +369,13 @@ _LAZY_NAMES = {
     "get_device_module": "accelerator",
     "hookimpl": "backend.hookspecs",
     "lobpcg": "_lobpcg",
-    "lint": "linting",
+    "lint": "inspection.linting",
     "load": "serialization",
     "save": "serialization",
     "set_printoptions": "interop.printing",
-    "summary": "nn.model_summary",
+    "summary": "inspection.summary",
     "to_dlpack": "interop.dlpack",
-    "trace_dispatch": "dispatch.tracing",
+    "trace_dispatch": "inspection.tracing",
     "vmap": "func",
 }
 """Names that are looked up on first use, with the module that has them."""
@@ -402,6 +411,8 @@ def __getattr__(name: str) -> Any:
     if name in PUBLIC or name in _IN_PLACE:
         value = globals()[name] = getattr(functions, name)
         return value
+    if f"polyad.{name}" in _moved.FORWARDED:
+        return importlib.import_module(f".{name}", __name__)
     if name in _absent.ABSENT:
         return _absent.stand_in(name)
     if name in _absent.modules():

@@ -9,7 +9,7 @@ saved.py      hooks that keep saved tensors elsewhere
 origin.py     where in the program a node was recorded
 anomaly.py    finding where NaN and infinity come from
 passing.py    a node that tensors pass through, for hooks of modules
-profiler.py   where the time goes
+profiler.py   PyTorch's path of `polyad.inspection.op_times`
 function.py   ops with a hand-written backward: `Function`
 forward_ad.py tangents by hand; forward_level.py carries them through calls, forward_rules.py through ops
 entries.py    what all transforms of functions share
@@ -30,8 +30,13 @@ from .grad_mode import (
 )
 
 if TYPE_CHECKING:
-    from ..inspection import op_times as profiler
-    from . import forward_ad as forward_ad, function as function, functional as functional, graph as graph
+    from . import (
+        forward_ad as forward_ad,
+        function as function,
+        functional as functional,
+        graph as graph,
+        profiler as profiler,
+    )
     from .anomaly import detect_anomaly as detect_anomaly, set_detect_anomaly as set_detect_anomaly
     from .function import Function as Function
     from .gradcheck import gradcheck as gradcheck, gradgradcheck as gradgradcheck

@@ -17,8 +17,20 @@ from numbers import Real
 from typing import Any, TypeAlias
 
 __all__ = [
-    "Copies", "Count", "Functions", "KINDS", "Kind", "Layers", "NonNegative", "Nonlinearity", "PaddingMode", "Positive",
-    "PositiveNumber", "Probability", "Sizes", "State",
+    "KINDS",
+    "Copies",
+    "Count",
+    "Functions",
+    "Kind",
+    "Layers",
+    "NonNegative",
+    "Nonlinearity",
+    "PaddingMode",
+    "Positive",
+    "PositiveNumber",
+    "Probability",
+    "Sizes",
+    "State",
 ]  # fmt: skip
 
 Positive: TypeAlias = int

@@ -1,7 +1,8 @@
 """Modules that have been elsewhere: importing a module by its old path says where it is now.
 
 Nothing is loaded in their place: a program that uses an old path fails, once, with the line that mends it. The finder
-stands behind all others, so it is asked only about modules that nobody has found.
+stands behind all others, so it is asked only about modules that nobody has found. The paths in `FORWARDED` still work,
+with a warning: backends were written by them, and an installed backend must load with every polyad of its interface.
 
 To move a module that others may import, move it and add a row; when the old path is used again, delete the row. A name
 that leaves a module has a row in `NAMES`, and the module a ``__getattr__`` that raises `missing`.
@@ -9,23 +10,52 @@ that leaves a module has a row in `NAMES`, and the module a ``__getattr__`` that
 
 from __future__ import annotations
 
+import importlib
 import sys
+import warnings
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
 from types import ModuleType
+from typing import Any
 
 from ..errors import PolyadError
 
-__all__ = ["MOVED", "NAMES", "ModuleMoved", "NameMoved", "missing"]
+__all__ = ["FORWARDED", "MOVED", "NAMES", "ModuleMoved", "NameMoved", "missing"]
 
 MOVED: dict[str, str] = {
+    "polyad.backend.accelerators": "polyad.devices.accelerators",
+    "polyad.backend.compilations": "polyad.devices.compilations",
+    "polyad.backend.entry_points": "polyad.devices.entry_points",
+    "polyad.backend.fallback": "polyad.devices.fallback",
+    "polyad.backend.plugins": "polyad.devices.plugins",
+    "polyad.backend.preparation": "polyad.devices.preparation",
+    "polyad.backend.registry": "polyad.devices.registry",
+    "polyad.batching": "polyad.transforms.batching",
+    "polyad.diagnosis": "polyad.inspection.diagnosis",
+    "polyad.dispatch.levels": "polyad.transforms.levels",
+    "polyad.dispatch.tracing": "polyad.inspection.tracing",
+    "polyad.dispatch.wrapped": "polyad.transforms.wrapped",
+    "polyad.extras": "polyad.base.extras",
+    "polyad.kinds": "polyad.base.kinds",
+    "polyad.legacy_types": "polyad.tensor.legacy_types",
+    "polyad.locks": "polyad.base.locks",
+    "polyad.memory_formats": "polyad.base.memory_formats",
+    "polyad.mounted": "polyad.mounted",
+    "polyad.nn.model_summary": "polyad.inspection.summary",
+    "polyad.provided": "polyad.base.provided",
+    "polyad.state": "polyad.base.state",
+    "polyad.storage": "polyad.tensor.storage",
+    "polyad.streams": "polyad.devices.streams",
+    "polyad.subclasses": "polyad.tensor.subclasses",
+    "polyad.tensor_methods": "polyad.tensor.methods",
+    "polyad.trees": "polyad.base.trees",
     "polyad.autograd.levels": "polyad.autograd.entries",
     "polyad.autograd.node": "polyad.history.node",
-    "polyad.backends.doctor": "polyad.diagnosis.doctor",
-    "polyad.backends.listing": "polyad.diagnosis.listing",
-    "polyad.backends.screen": "polyad.diagnosis.screen",
-    "polyad.batching.level": "polyad.batching.vmap_level",
-    "polyad.func.trees": "polyad.trees",
+    "polyad.backends.doctor": "polyad.inspection.diagnosis.doctor",
+    "polyad.backends.listing": "polyad.inspection.diagnosis.listing",
+    "polyad.backends.screen": "polyad.inspection.diagnosis.screen",
+    "polyad.batching.level": "polyad.transforms.batching.vmap_level",
+    "polyad.func.trees": "polyad.base.trees",
     "polyad.expansions": "polyad.tables.special",
     **{
         f"polyad.nn.{name}": f"polyad.nn.modules.{name}"
@@ -117,6 +147,14 @@ MOVED: dict[str, str] = {
 """The path of today by the path of before; of a package that moved as a whole, the package alone."""
 
 
+FORWARDED = {
+    "polyad.device": "polyad.base.device",
+    "polyad.dtypes": "polyad.base.dtypes",
+    "polyad.layout": "polyad.base.layout",
+    "polyad.linting": "polyad.inspection.linting",
+}
+"""Old paths whose names are still found there: what documentation told authors of backends and users to import."""
+
 NAMES: dict[str, str] = {
     "polyad.autograd.hooks.NodeHooks": "polyad.history.hooks.NodeHooks",
     "polyad.autograd.hooks.RemovableHandle": "polyad.history.hooks.RemovableHandle",
@@ -132,6 +170,18 @@ class ModuleMoved(PolyadError, ModuleNotFoundError):
     """A module that is not at this path any more. Has no ``name``, since then ``from package import module`` would
     leave it out and say only that it cannot import the name.
     """
+
+
+class _Forwarded(ModuleType):
+    """What stands at an old path: looks each name up where the module is now."""
+
+    def __getattr__(self, name: str) -> Any:
+        module = importlib.import_module(FORWARDED[self.__name__])
+        value = getattr(module, name)
+        if not name.startswith("_"):
+            message = f"{self.__name__} moved: import {name} from {module.__name__}"
+            warnings.warn(message, DeprecationWarning, stacklevel=2)
+        return value
 
 
 class _Finder:
@@ -166,3 +216,5 @@ def watch() -> None:
     """Be asked about every module that is not found, from now on."""
     if _Finder not in sys.meta_path:
         sys.meta_path.append(_Finder)
+        for path in FORWARDED:
+            sys.modules[path] = _Forwarded(path)

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 __all__ = [
-    "BackwardThroughFreedGraph",
     "CODES",
+    "BackwardThroughFreedGraph",
     "ColumnAgainstRow",
     "DtypesMixed",
     "GradientAlwaysNone",

@@ -19,8 +19,8 @@ from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import find_spec, spec_from_file_location
 from types import ModuleType
 
-from ..devices.entry_points import declared, package_of
-from ..errors import PolyadError
+from .devices.entry_points import declared, package_of
+from .errors import PolyadError
 
 __all__ = ["GROUP", "MountError", "names", "shows", "watch"]
 
