@@ -2,24 +2,23 @@
 
     interface.py     the class a backend derives from, the array handle it brings, and how a kernel is declared
     capabilities.py  what a backend says of itself: dtypes, features, limits, quirks
+    properties.py    what hardware a device is
     hookspecs.py     the hooks through which pluggy finds it
     api_version.py   which backends work with which polyad
-    entry_points.py  reading the names that packages declare, importing a package
-    registry.py      how core finds, loads and quarantines backends; devices and tensor types
-    plugins.py       kernels that other packages bring for a device
-    preparation.py   getting a declared kernel ready for a call signature
-    accelerators.py  which device type is meant where none is named
-    runtime.py       what a device does with generated source: compile, launch, allocate
-    c_compiler.py    the machine's C compiler, for devices whose kernels run on the host
-    streams.py       queues of work on a device, and events between them
-    dense.py         devices whose arrays have no strides
-    graphs.py        a captured call as a backend sees it
-    memory.py        what a device's memory holds, and the error when it is full
     families.py      tables of kernels that load by family
     bounds.py        the error for an index out of range
-    fallback.py      what happens to an op for which a device has no kernel
+    memory.py        what a device's memory holds, and the error when it is full
+    streams.py       queues of work on a device, and events between them
+    waiting.py       warnings where the host waits for a device
+    markers.py       ranges with a name, for a vendor's profiler
+    runtime.py       what a device does with generated source: compile, launch, allocate
+    graphs.py        a captured call as a backend sees it
+    dense.py         devices whose arrays have no strides
+    c_compiler.py    the machine's C compiler, for devices whose kernels run on the host
+    compilations.py  compilers that run beside this process
+    notice.py        what a user is told who waits for compilers
 
-Start with docs/backends.md.
+How core finds and uses a backend is in `polyad.devices`. Start with docs/backends.md.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -22,9 +22,9 @@ from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 
-from ..devices.compilations import Compilation, Foreseen, said_by
 from ..errors import CompilerFailure
 from ..files.compiled import CompiledFolder
+from .compilations import Compilation, Foreseen, said_by
 from .notice import compiling
 
 __all__ = ["NONE", "Libraries", "NoCompiler", "command", "on_disk"]

@@ -9,8 +9,8 @@
 `fallback_report` decide and tell what happens to ops for which a device has no kernel. `register` adds a backend
 without a package, for notebooks and tests; `refresh` looks at the installed packages anew.
 
-All of it is defined elsewhere: in `polyad.backend`, which authors of backends read, and in `polyad.inspection.diagnosis`. What is
-here are PyTorch's switches of libraries (`cuda`, `cudnn`) and questions after them (`mps`).
+All of it is defined elsewhere: in `polyad.devices` and `polyad.inspection.diagnosis`. What is here are PyTorch's
+switches of libraries (`cuda`, `cudnn`) and questions after them (`mps`). Authors of backends read `polyad.backend`.
 """
 
 from ..backend.families import UnknownKernelWarning

@@ -17,20 +17,8 @@ from numbers import Real
 from typing import Any, TypeAlias
 
 __all__ = [
-    "KINDS",
-    "Copies",
-    "Count",
-    "Functions",
-    "Kind",
-    "Layers",
-    "NonNegative",
-    "Nonlinearity",
-    "PaddingMode",
-    "Positive",
-    "PositiveNumber",
-    "Probability",
-    "Sizes",
-    "State",
+    "Copies", "Count", "Functions", "KINDS", "Kind", "Layers", "NonNegative", "Nonlinearity", "PaddingMode", "Positive",
+    "PositiveNumber", "Probability", "Sizes", "State",
 ]  # fmt: skip
 
 Positive: TypeAlias = int

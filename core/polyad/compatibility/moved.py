@@ -24,7 +24,6 @@ __all__ = ["FORWARDED", "MOVED", "NAMES", "ModuleMoved", "NameMoved", "missing"]
 
 MOVED: dict[str, str] = {
     "polyad.backend.accelerators": "polyad.devices.accelerators",
-    "polyad.backend.compilations": "polyad.devices.compilations",
     "polyad.backend.entry_points": "polyad.devices.entry_points",
     "polyad.backend.fallback": "polyad.devices.fallback",
     "polyad.backend.plugins": "polyad.devices.plugins",
@@ -40,7 +39,6 @@ MOVED: dict[str, str] = {
     "polyad.legacy_types": "polyad.tensor.legacy_types",
     "polyad.locks": "polyad.base.locks",
     "polyad.memory_formats": "polyad.base.memory_formats",
-    "polyad.mounted": "polyad.mounted",
     "polyad.nn.model_summary": "polyad.inspection.summary",
     "polyad.provided": "polyad.base.provided",
     "polyad.state": "polyad.base.state",
@@ -54,7 +52,6 @@ MOVED: dict[str, str] = {
     "polyad.backends.doctor": "polyad.inspection.diagnosis.doctor",
     "polyad.backends.listing": "polyad.inspection.diagnosis.listing",
     "polyad.backends.screen": "polyad.inspection.diagnosis.screen",
-    "polyad.batching.level": "polyad.transforms.batching.vmap_level",
     "polyad.func.trees": "polyad.base.trees",
     "polyad.expansions": "polyad.tables.special",
     **{

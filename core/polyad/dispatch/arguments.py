@@ -5,8 +5,8 @@ caller ("'str' object has no attribute '_array'"). When such an exception leaves
 each argument with its annotation, names the first that does not fit, or else says which call failed with what.
 Exceptions of the user's own code (a callback, an ``__array__``, a warning turned into an error) pass as they are.
 
-What is wrong but would not be noticed is checked before a call, where an annotation is a kind of `polyad.base.kinds` or a
-``Literal``: see `explaining`.
+What is wrong but would not be noticed is checked before a call, where an annotation is a kind of `polyad.base.kinds`
+or a ``Literal``: see `explaining`.
 
 To have an annotation understood, add its words to `_UNDERSTOOD`. Unknown annotations fit everything.
 """
@@ -418,7 +418,7 @@ def explaining(function: F) -> F:
     """*function*, a public function that is no op, such that errors say what is wrong with its arguments.
 
     A method is called by its class in the message. Calls of functions that a user passed may be inside: what they raise
-    passes as it is. Arguments whose annotations begin with a kind (`polyad.base.kinds`) or ``Literal[`` are checked before.
+    passes as it is. Arguments whose annotations begin with a kind or ``Literal[`` are checked before.
     """
     signature = inspect.signature(function)
     checked = _checked(signature)

@@ -7,6 +7,7 @@ refer to ops, too.
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
@@ -255,7 +256,7 @@ def _how_given(annotation: Any) -> str | None:
     if isinstance(annotation, type):
         text = annotation.__name__
     else:
-        text = str(annotation).replace("polyad.tensor.", "").replace("collections.abc.", "")
+        text = re.sub(r"(\w+\.)+", "", str(annotation))  # without the modules of the names
     if text in ("Tensor", "Layout"):
         return "tensor"
     if text == "Tensor | None":

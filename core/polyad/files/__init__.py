@@ -20,18 +20,6 @@ from .trouble import FileForbidden, FileIsDirectory, FileMissing, FileTrouble, c
 from .writing import replacing
 
 __all__ = [
-    "FileForbidden",
-    "FileIsDirectory",
-    "FileMissing",
-    "FileTrouble",
-    "beside",
-    "checked_path",
-    "is_remote",
-    "local_path",
-    "opened",
-    "parsed",
-    "read_json",
-    "replacing",
-    "trouble",
-    "unpacked_at_most",
+    "FileForbidden", "FileIsDirectory", "FileMissing", "FileTrouble", "checked_path", "opened", "parsed", "read_json",
+    "replacing", "trouble", "unpacked_at_most", "beside", "is_remote", "local_path",
 ]  # fmt: skip

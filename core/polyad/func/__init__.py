@@ -4,7 +4,6 @@ transforms.py  grad, grad_and_value, vjp, jvp, linearize
 jacobians.py   jacrev, jacfwd, hessian
 mapping.py     vmap
 modules.py     a module called with other parameters: functional_call, stack_module_state
-trees.py       nested dicts, lists and tuples of tensors, which all of these take
 
 Transforms nest in any order. One that works inside another, or on tensors that require a gradient, gives results that
 can be differentiated again; otherwise its results have no history. Inputs are never changed: a function that writes

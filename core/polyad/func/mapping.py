@@ -1,8 +1,8 @@
 """vmap: from a function of single samples to the function that works on batches of them.
 
-The function is called once, with tensors that hide their batch dimension (`polyad.transforms.batching`), so what it does to one
-sample is done to all of them by the ops themselves. Everything that a function may do is allowed, other transforms
-included, but for what no op can do to all samples at once: to decide by their data.
+The function is called once, with tensors that hide their batch dimension (`polyad.transforms.batching`), so what it
+does to one sample is done to all of them by the ops themselves. Everything that a function may do is allowed, other
+transforms included, but for what no op can do to all samples at once: to decide by their data.
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ class Node:
         shape, type: of the op's result; an arriving gradient is summed and cast to fit.
         out: the history-free alias of the result, if a formula saved it.
         hooks: what users hung on it; None until there is something.
-        code, at: where the user's program was when tensors were saved, for `polyad.base.state.line_at`; unset if none were.
+        code, at: where the user's program was when tensors were saved, for `polyad.base.state.line_at`; else unset.
         retain: weak reference to a non-leaf tensor that keeps its gradient; None until ``retain_grad``.
     """
 

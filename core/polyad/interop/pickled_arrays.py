@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["KNOWN", "fill", "is_unfilled"]
+__all__ = ["KNOWN", "is_unfilled", "fill"]
 
 _CODE = re.compile(r"(?P<order>[<>|=]?)(?P<kind>[biufc?SU])(?P<size>[0-9]{0,6})")
 

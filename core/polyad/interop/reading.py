@@ -1,8 +1,8 @@
 """Python data as arrays: numbers, nested sequences of them, NumPy arrays and tensors, with the dtypes PyTorch gives.
 
-Python's numbers have the dtypes of `polyad.base.dtypes.dtype_of_number`; NumPy's numbers and arrays and tensors keep theirs;
-several are promoted. Data whose numbers do not fit the dtype asked for is refused, arrays and tensors apart: these are
-converted as ``.to(dtype)`` would.
+Python's numbers have the dtypes of `dtype_of_number`; NumPy's numbers and arrays and tensors keep theirs; several are
+promoted. Data whose numbers do not fit the dtype asked for is refused, arrays and tensors apart: these are converted as
+``.to(dtype)`` would.
 """
 
 from __future__ import annotations

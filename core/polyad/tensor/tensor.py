@@ -1,8 +1,8 @@
 """The Tensor: an array handle, its type, the storage it shares, and its autograd record.
 
 Nothing here computes: methods that do come from op declarations (`polyad.tensor.methods`), and what is no op is
-brought by the layers above (`polyad.base.provided`). Attributes that begin with an underscore belong to core and may be read
-by its layers, not by users:
+brought by the layers above (`polyad.base.provided`). Attributes that begin with an underscore belong to core and may
+be read by its layers, not by users:
 
     _array    the backend's strided handle
     _type     TensorType: dtype, device, 0-d or not

@@ -113,7 +113,8 @@ x = polyad.ones(1)
 try: del x.cos
 except AttributeError as error: print("no cos of its own")
 x.sin = 5
-print(x.sin, vars(x), polyad.Tensor.sin(polyad.zeros(1)).item(), repr(vars(polyad.tensor.methods.TensorMethods)["tan"]))
+from polyad.tensor.methods import TensorMethods
+print(x.sin, vars(x), polyad.Tensor.sin(polyad.zeros(1)).item(), repr(vars(TensorMethods)["tan"]))
 """
     assert fresh(program) == "no cos of its own\n5 {'sin': 5} 0.0 <the attribute tan of Tensor, not used yet>"
 

@@ -14,7 +14,7 @@ import threading
 import pytest
 
 from polyad.backend import c_compiler
-from polyad.devices.compilations import Foreseen
+from polyad.backend.compilations import Foreseen
 from polyad.errors import CompilerFailure
 from polyad.files import compiled
 from polyad.files.compiled import CompiledFolder

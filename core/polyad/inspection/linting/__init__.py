@@ -71,8 +71,8 @@ def lint(
 ) -> Session:
     """Watch this thread's training for the mistakes that tutorials warn of; on at once, and off at the end of ``with``.
 
-    Each is reported once as a `polyad.inspection.linting.LintWarning`, with its code, the line, and what to do; docs/lint.md has a
-    section on each. The program computes the same as without.
+    Each is reported once as a `polyad.inspection.linting.LintWarning`, with its code, the line, and what to do;
+    docs/lint.md has a section on each. The program computes the same as without.
 
     Args:
         mode: False switches off what earlier calls switched on.

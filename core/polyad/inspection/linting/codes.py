@@ -1,7 +1,7 @@
 """The mistakes that lint knows: a code, a warning class and a page each.
 
 Every code has a section in docs/lint.md with its number as the anchor, a warning class of its own for the filters of
-`warnings`, and a rule in one of `polyad.inspection.linting`'s modules. To add a mistake: a warning class here, a `Rule` that
+`warnings`, and a rule in one of this package's modules. To add a mistake: a warning class here, a `Rule` that
 reports it, a section in docs/lint.md, a test that it is found and tests of legitimate programs that look like it.
 """
 

@@ -1,6 +1,6 @@
 """A lint session: what it sees of a program, and how it reports.
 
-A session is a mode, which sees ops and backward passes, and a watcher (`polyad.base.state.ThreadState.watchers`), which is
+A session is a mode, which sees ops and backward passes, and a watcher (`ThreadState.watchers`), which is
 told of module calls and of optimizers' steps. It passes everything on unchanged: a program computes the same with and
 without. What it saw it hands to its rules.
 
