@@ -1,7 +1,7 @@
 """The class that Tensor inherits its generated methods from.
 
 `polyad.ops` attaches here what its modules declare: every public function that is a method (``exp``), its in-place form
-(``exp_``), other methods, properties, and the operators. What type checkers and editors see is tensor_methods.pyi,
+(``exp_``), other methods, properties, and the operators. What type checkers and editors see is methods.pyi,
 which ``python -m polyad.ops.declaring.stubs`` writes from the same declarations.
 """
 

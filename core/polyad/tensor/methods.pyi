@@ -10,7 +10,7 @@ from typing import Any
 from ..base.device import Device
 from ..base.dtypes import DType
 from ..base.layout import Shape, Size, Strides
-from . import Tensor
+from .tensor import Tensor
 
 Number = bool | int | float | complex
 Dims = int | tuple[int, ...] | list[int] | None

@@ -30,7 +30,8 @@ ROOT = Path(__file__).parents[3]
 SUITE = ("-m", "pytest", "--pyargs", "polyad_conformance", "-q", "-p", "no:cacheprovider", "-p", "no:xdist")
 
 BACKEND = """
-from polyad.backend import API_VERSION, BackendInfo, Capabilities, Kernel, registry
+from polyad.backend import API_VERSION, BackendInfo, Capabilities, Kernel
+from polyad.devices import registry
 from polyad.base.dtypes import float32, int64, bool_, float64
 from polyad_numpy.backend import NumpyBackend
 

@@ -66,9 +66,9 @@ import builtins
 from collections.abc import Sequence
 from typing import Any
 
-from .device import Device
-from .dtypes import DType
-from .layout import Shape, Size, Strides
+from ..base.device import Device
+from ..base.dtypes import DType
+from ..base.layout import Shape, Size, Strides
 from .tensor import Tensor
 
 Number = bool | int | float | complex
@@ -197,7 +197,7 @@ def main(arguments: Iterable[str]) -> int:
     stale = []
     load_all()
     sources = {f"{space.replace('.', '/') or 'functions'}.pyi": functions_source(space) for space in NAMESPACES}
-    sources |= {"ops/index.py": index_source(), "tensor_methods.pyi": methods_source()}
+    sources |= {"ops/index.py": index_source(), "tensor/methods.pyi": methods_source()}
     for name, source in sources.items():
         path = PACKAGE / name
         if path.exists() and path.read_text() == source:
