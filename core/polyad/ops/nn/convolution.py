@@ -22,10 +22,10 @@ from ...dispatch.promotion import promoted
 from ...dispatch.structure import Contraction
 from ...dtypes import BOOL, bfloat16, float32
 from ...errors import ArgumentTypeError, DTypeError, ShapeError, safe_repr
-from ...layout import Shape
+from ...layout import Shape, window_count
 from ...tensor import Tensor, check_tensor
 from ..declaring.shape_rules import CHANNELS_LAST, channels_in_front, to_front
-from ..declaring.windows import AXES, Sizes, arranged, batched, per_axis, unbatched, window_count
+from ..declaring.windows import AXES, Sizes, arranged, batched, per_axis, unbatched
 from ..pointwise.arithmetic import conjugate
 from ..reductions.sums import _sum
 from .padding import _pad_constant

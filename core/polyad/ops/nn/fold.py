@@ -14,10 +14,10 @@ from ...dispatch.forward import linear_in
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.structure import contraction, shaping
 from ...errors import ShapeError
-from ...layout import Shape, contiguous_strides
+from ...layout import Shape, contiguous_strides, window_count
 from ...tensor import Tensor, check_tensor
 from ..creation.factories import zeros
-from ..declaring.windows import Sizes, per_axis, window_count
+from ..declaring.windows import Sizes, per_axis
 from ..memory.copying import _copy
 from .padding import _pad_constant
 

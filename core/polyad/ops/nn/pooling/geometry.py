@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ....errors import DTypeError, ShapeError
-from ....layout import Shape
+from ....layout import Shape, window_count
 from ....tensor import Tensor, check_tensor
-from ...declaring.windows import AXES, Sizes, arranged, batched, per_axis, unbatched, window_count
+from ...declaring.windows import AXES, Sizes, arranged, batched, per_axis, unbatched
 
 if TYPE_CHECKING:
     from ....dtypes import DType
