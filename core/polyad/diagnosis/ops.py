@@ -21,6 +21,7 @@ from ..dispatch.promotion import Typing
 from ..dispatch.structure import Creation, Last, Pointwise, Random, Reduction, Structure
 from ..dtypes import ALL, DType, bool_, float32, float64, int32, int64
 from ..errors import ArgumentError, BackendError, PolyadError
+from ..layout import window_count
 from ..random import philox
 
 HOST = Device("cpu")
@@ -339,12 +340,14 @@ def _shape_rule(op: Op) -> str:
 
 
 def _with_what_it_calls(rule: Any, found: list[Any]) -> list[Any]:
-    """*rule* and the functions of `polyad.ops` that it calls, each once."""
+    """*rule* and the functions that it calls of `polyad.ops` and of shapes' arithmetic, each once."""
     if rule not in found:
         found.append(rule)
         for name in rule.__code__.co_names:
             called = rule.__globals__.get(name)
-            if inspect.isfunction(called) and called.__module__.startswith("polyad.ops."):
+            if inspect.isfunction(called) and (
+                called.__module__.startswith("polyad.ops.") or called.__module__ == window_count.__module__
+            ):
                 _with_what_it_calls(called, found)
     return found
 
