@@ -7,7 +7,7 @@
 #include "dtype.h"
 #include "python.h"
 
-/* Whether this is an array of so many dimensions at least, with elements, in steps of whole elements. */
+/* Whether this is an array of so many dimensions at least, with elements, apart by whole elements. */
 static int fits(const Object *value, int rank)
 {
     const Array *array = (const Array *)value;

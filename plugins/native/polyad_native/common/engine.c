@@ -38,13 +38,13 @@ static Object *launch(Object *self, Object *const *args, intptr_t count)
     const Launch *launch = (const Launch *)PyBytes_AsString(self);
     void *arrays[ARGUMENTS];
     const void *numbers[ARGUMENTS];
-    intptr_t held = PyTuple_Size(args[0]), given = PySequence_Size(args[1]);
-    if (held < 0 || given < 0) return NULL;
-    if (held > ARGUMENTS || given > ARGUMENTS) {
+    intptr_t array_count = PyTuple_Size(args[0]), number_count = PySequence_Size(args[1]);
+    if (array_count < 0 || number_count < 0) return NULL;
+    if (array_count > ARGUMENTS || number_count > ARGUMENTS) {
         PyErr_SetString(PyExc_RuntimeError, "a kernel has too many arguments");
         return NULL;
     }
-    for (intptr_t n = 0; n < held; ++n) {
+    for (intptr_t n = 0; n < array_count; ++n) {
         Object *array = PyTuple_GetItem(args[0], n);
         if (!is_array(array)) {
             PyErr_SetString(PyExc_RuntimeError, "a kernel was given what is no array");
@@ -52,7 +52,7 @@ static Object *launch(Object *self, Object *const *args, intptr_t count)
         }
         arrays[n] = ((Array *)array)->data;
     }
-    for (intptr_t n = 0; n < given; ++n) {
+    for (intptr_t n = 0; n < number_count; ++n) {
         Object *number = PySequence_GetItem(args[1], n);
         if (!number || !(numbers[n] = PyBytes_AsString(number))) return NULL;
         Py_DecRef(number); /* the sequence holds it */
@@ -71,21 +71,21 @@ static Object *launcher(Object *self, Object *const *args, intptr_t count)
 {
     intptr_t size = PyBytes_Size(args[2]);
     if (size < 0) return NULL;
-    Object *held = PyBytes_FromStringAndSize(NULL, (intptr_t)sizeof(Launch) + size);
-    if (!held) return NULL;
-    Launch *launch = (Launch *)PyBytes_AsString(held);
+    Object *holder = PyBytes_FromStringAndSize(NULL, (intptr_t)sizeof(Launch) + size);
+    if (!holder) return NULL;
+    Launch *launch = (Launch *)PyBytes_AsString(holder);
     launch->entry = (Entry)PyLong_AsVoidPtr(args[0]);
     launch->instances = PyLong_AsLongLong(args[1]);
     memcpy(launch->geometry, PyBytes_AsString(args[2]), (size_t)size);
-    Object *made = PyErr_Occurred() ? NULL : PyCMethod_New(&launch_method, held, NULL, NULL);
-    Py_DecRef(held);
+    Object *made = PyErr_Occurred() ? NULL : PyCMethod_New(&launch_method, holder, NULL, NULL);
+    Py_DecRef(holder);
     return made;
 }
 
 /* ---------------------------------------------------------------------------------------------- choosing */
 
-/* A call goes to *native* if an array at a place whose bit is set in *places* has *least* elements, unless it is among
-   those that are *known*; else to *other*, or where no array is given for the result, to *plain*. */
+/* A call goes to *native* if an array at a place whose bit is set in *places* has *least* elements, unless it is replayed
+   by one of the *records*; else to *other*, or where no array is given for the result, to *plain*. */
 static Object *choose(Object *self, Object *const *args, intptr_t count, Object *names)
 {
     const long long least = PyLong_AsLongLong(PyTuple_GetItem(self, 2));
@@ -96,7 +96,7 @@ static Object *choose(Object *self, Object *const *args, intptr_t count, Object 
         if (elements_of((const Array *)args[n]) < least) continue;
         if (!names || PyTuple_Size(names) == 1) { /* out */
             const int out = names != NULL;
-            Object *result = repeated(PyTuple_GetItem(self, 5), args, count + out, out);
+            Object *result = replayed(PyTuple_GetItem(self, 5), args, count + out, out);
             if (result || PyErr_Occurred()) return result;
         }
         return PyObject_Vectorcall(PyTuple_GetItem(self, 1), args, (size_t)count, names);
@@ -106,7 +106,7 @@ static Object *choose(Object *self, Object *const *args, intptr_t count, Object 
 
 static Method choose_method = {"choose", (Fast)choose, FASTCALL | KEYWORDS, ""};
 
-/* chooser(other, native, least, places, plain, known) */
+/* chooser(other, native, least, places, plain, records) */
 static Object *chooser(Object *self, Object *const *args, intptr_t count)
 {
     return holding(&choose_method, args, 6);
@@ -126,7 +126,7 @@ static Object *layout(Object *self, Object *const *args, intptr_t count)
 
 static Method methods[] = {
     {"align", align, FASTCALL, "align(api, huge_pages)"},
-    {"chooser", chooser, FASTCALL, "chooser(other, native, least, places, plain, known)"},
+    {"chooser", chooser, FASTCALL, "chooser(other, native, least, places, plain, records)"},
     {"key", key, FASTCALL, "key(args, out)"},
     {"addresses", addresses, FASTCALL, "addresses(): of polyad_parallel and polyad_threads"},
     {"layout", layout, FASTCALL, ""},

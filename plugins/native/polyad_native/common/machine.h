@@ -19,14 +19,14 @@ enum { VECTOR = 16, ROWS = 4, DEPTH = 320 };
 /* Memory of a thread's own, for packed parts of operands; it grows and stays. */
 static void *scratch(int purpose, size_t bytes)
 {
-    static _Thread_local struct { void *at; size_t size; } kept[5];
-    if (kept[purpose].size < bytes) {
-        free(kept[purpose].at);
-        kept[purpose].size = 0;
-        if (posix_memalign(&kept[purpose].at, 64, bytes)) return kept[purpose].at = NULL;
-        kept[purpose].size = bytes;
+    static _Thread_local struct { void *at; size_t size; } buffers[5];
+    if (buffers[purpose].size < bytes) {
+        free(buffers[purpose].at);
+        buffers[purpose].size = 0;
+        if (posix_memalign(&buffers[purpose].at, 64, bytes)) return buffers[purpose].at = NULL;
+        buffers[purpose].size = bytes;
     }
-    return kept[purpose].at;
+    return buffers[purpose].at;
 }
 
 #endif

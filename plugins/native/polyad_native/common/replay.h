@@ -2,7 +2,7 @@
 
    What generated kernels do with arrays of the same layouts and the same other arguments is the same each time: results
    are allocated, and kernels launched. Python's side watches the first such call and keeps what it did; the calls that
-   follow are repeated here, without a frame of Python. */
+   follow are replayed here, without a frame of Python. */
 
 #ifndef POLYAD_REPLAY_H
 #define POLYAD_REPLAY_H
@@ -10,8 +10,8 @@
 #include "launch.h"
 #include "python.h"
 
-enum { WORDS = 128, SLOTS = 64, HELD_SIZE = 1 << 13 /* elements for whose sake other threads need not run meanwhile */ };
-enum { KEY, MADE, LAUNCHES, RESULTS, SINGLE, SIZES }; /* what a known call is a tuple of; what comes after is only held */
+enum { WORDS = 128, SLOTS = 64, KEEPS_LOCK = 1 << 13 /* below so many elements the interpreter's lock is kept */ };
+enum { KEY, MADE, LAUNCHES, RESULTS, SINGLE, SIZES }; /* what a record is a tuple of; what comes after is only kept alive */
 
 static struct { Object *launches; pthread_t thread; } watching;
 
@@ -36,8 +36,9 @@ static int watched(Object *launch, Object *const *args)
     return failed;
 }
 
-/* What tells calls apart: whether the last of *args* is *out*, the array for the result; the arrays' shapes and strides, and which of them are the same array; the values of floats and
-   ints; a tuple's items, and which objects all others are. Gives the number of words; 0 if there are too many. */
+/* What tells calls apart: whether the last of *args* is *out*, the array for the result; the arrays' shapes and strides,
+   and which of them are the same array; the values of floats and ints; a tuple's items, and which objects all others are.
+   Gives the number of words; 0 if there are too many. */
 static int describe(Object *const *args, intptr_t count, int out, intptr_t *words)
 {
     int n = 0;
@@ -74,7 +75,7 @@ static int describe(Object *const *args, intptr_t count, int out, intptr_t *word
     return n;
 }
 
-/* key(args, out): what the call is known by; empty if it cannot be known. */
+/* key(args, out): what the call is recognised by; empty if it cannot be. */
 static Object *key(Object *self, Object *const *args, intptr_t count)
 {
     intptr_t words[WORDS];
@@ -97,7 +98,7 @@ static void extent(const Array *array, int size, const char **begin, const char 
 }
 
 /* Whether the last of *args*, which is written, lies apart from the others, or is one of them. */
-static int apart(Object *const *args, intptr_t count, const unsigned char *sizes)
+static int lies_apart(Object *const *args, intptr_t count, const unsigned char *sizes)
 {
     const char *begin, *end, *first, *last;
     extent((Array *)args[count - 1], sizes[count - 1], &begin, &end);
@@ -121,23 +122,23 @@ static intptr_t elements_of(const Array *array)
 static int small(Object *const *slots, intptr_t count)
 {
     for (intptr_t at = 0; at < count; ++at)
-        if (is_array(slots[at]) && elements_of((Array *)slots[at]) >= HELD_SIZE) return 0;
+        if (is_array(slots[at]) && elements_of((Array *)slots[at]) >= KEEPS_LOCK) return 0;
     return 1;
 }
 
-static Object *repeat(Object *known, Object *const *args, intptr_t count)
+static Object *replay(Object *record, Object *const *args, intptr_t count)
 {
     Object *slots[SLOTS], *result = NULL;
     memcpy(slots, args, (size_t)count * sizeof *slots);
-    intptr_t held = count;
-    Object *made = PyTuple_GetItem(known, MADE);
+    intptr_t filled = count;
+    Object *made = PyTuple_GetItem(record, MADE);
     for (intptr_t at = 0, all = PyTuple_Size(made); at < all; ++at) {
         Object *of = PyTuple_GetItem(made, at), *const wanted[2] = {PyTuple_GetItem(of, 1), PyTuple_GetItem(of, 2)};
-        if (!(slots[held] = PyObject_Vectorcall(PyTuple_GetItem(of, 0), wanted, 2, NULL))) goto done;
-        ++held;
+        if (!(slots[filled] = PyObject_Vectorcall(PyTuple_GetItem(of, 0), wanted, 2, NULL))) goto done;
+        ++filled;
     }
-    Object *launches = PyTuple_GetItem(known, LAUNCHES);
-    const int hold = small(slots, held);
+    Object *launches = PyTuple_GetItem(record, LAUNCHES);
+    const int keeps_lock = small(slots, filled);
     for (intptr_t at = 0, all = PyTuple_Size(launches); at < all; ++at) {
         Object *each = PyTuple_GetItem(launches, at), *of = PyTuple_GetItem(each, 1), *packed = PyTuple_GetItem(each, 2);
         const unsigned char *places = (const unsigned char *)PyBytes_AsString(of);
@@ -147,13 +148,13 @@ static Object *repeat(Object *known, Object *const *args, intptr_t count)
         for (intptr_t n = 0, size = PyTuple_Size(packed); n < size; ++n)
             numbers[n] = PyBytes_AsString(PyTuple_GetItem(packed, n));
         Call call = {(const Launch *)PyBytes_AsString(PyTuple_GetItem(each, 0)), arrays, numbers};
-        void *thread = hold ? NULL : PyEval_SaveThread();
+        void *thread = keeps_lock ? NULL : PyEval_SaveThread();
         polyad_parallel(run_launch, &call, call.launch->instances);
         if (thread) PyEval_RestoreThread(thread);
     }
-    Object *results = PyTuple_GetItem(known, RESULTS);
+    Object *results = PyTuple_GetItem(record, RESULTS);
     const unsigned char *places = (const unsigned char *)PyBytes_AsString(results);
-    if (PyTuple_GetItem(known, SINGLE) == &_Py_TrueStruct) {
+    if (PyTuple_GetItem(record, SINGLE) == &_Py_TrueStruct) {
         Py_IncRef(result = slots[places[0]]);
     } else if ((result = PyTuple_New(PyBytes_Size(results)))) {
         for (intptr_t n = 0, size = PyBytes_Size(results); n < size; ++n) {
@@ -162,23 +163,23 @@ static Object *repeat(Object *known, Object *const *args, intptr_t count)
         }
     }
 done:
-    while (held > count) Py_DecRef(slots[--held]);
+    while (filled > count) Py_DecRef(slots[--filled]);
     return result;
 }
 
 /* The result of a call that is in the list *all*; NULL without an error if it is not. */
-static Object *repeated(Object *all, Object *const *args, intptr_t count, int out)
+static Object *replayed(Object *all, Object *const *args, intptr_t count, int out)
 {
     const intptr_t size = PyList_Size(all);
     intptr_t words[WORDS];
     const intptr_t bytes = size && count <= SLOTS ? describe(args, count, out, words) * (intptr_t)sizeof *words : 0;
     for (intptr_t at = 0; bytes && at < size; ++at) {
-        Object *known = PyList_GetItem(all, at), *by = PyTuple_GetItem(known, KEY);
+        Object *record = PyList_GetItem(all, at), *by = PyTuple_GetItem(record, KEY);
         if (PyBytes_Size(by) != bytes || memcmp(PyBytes_AsString(by), words, (size_t)bytes)) continue;
-        if (out && !apart(args, count, (const unsigned char *)PyBytes_AsString(PyTuple_GetItem(known, SIZES)))) return NULL;
-        Py_IncRef(known); /* another thread may take it out of the list meanwhile */
-        Object *result = repeat(known, args, count);
-        Py_DecRef(known);
+        if (out && !lies_apart(args, count, (const unsigned char *)PyBytes_AsString(PyTuple_GetItem(record, SIZES)))) return NULL;
+        Py_IncRef(record); /* another thread may take it out of the list meanwhile */
+        Object *result = replay(record, args, count);
+        Py_DecRef(record);
         return result;
     }
     return NULL;

@@ -11,7 +11,7 @@
 
 /* c[i][j] = a[i] . b[j] for i < many and j < across, which are constants where this is called. */
 static inline __attribute__((always_inline)) void dots(
-    const real *a, long a_row, const stored *b, long b_column, long depth, real *c, long apart, const real *bias,
+    const real *a, long a_row, const stored *b, long b_column, long depth, real *c, long stride, const real *bias,
     const int many, const int across)
 {
     typedef real four __attribute__((vector_size(4 * sizeof(real)), aligned(sizeof(real))));
@@ -42,7 +42,7 @@ static inline __attribute__((always_inline)) void dots(
         }
         transpose(quarters, 4, turned, 4);
         four sum = (*(four *)turned + *(four *)(turned + 4)) + (*(four *)(turned + 8) + *(four *)(turned + 12));
-        for (int j = 0; j < across; ++j) c[i * apart + j] = sum[j] + (bias ? bias[j] : 0);
+        for (int j = 0; j < across; ++j) c[i * stride + j] = sum[j] + (bias ? bias[j] : 0);
     }
 }
 
@@ -57,11 +57,11 @@ static void few_dots(const Product *p, long left, long right)
         for (long i = 0, high; i < p->rows; i += high) {
             high = p->rows - i < 4 ? 1 : 4;
             const real *a = p->a_real + i * p->a_real_row;
-            real *c = p->c + i * p->apart + j;
-            if (high == 4 && broad == 4) dots(a, p->a_real_row, b, p->b_column, depth, c, p->apart, bias, 4, 4);
-            else if (broad == 4) dots(a, p->a_real_row, b, p->b_column, depth, c, p->apart, bias, 1, 4);
-            else if (high == 4) dots(a, p->a_real_row, b, p->b_column, depth, c, p->apart, bias, 4, 1);
-            else dots(a, p->a_real_row, b, p->b_column, depth, c, p->apart, bias, 1, 1);
+            real *c = p->c + i * p->stride + j;
+            if (high == 4 && broad == 4) dots(a, p->a_real_row, b, p->b_column, depth, c, p->stride, bias, 4, 4);
+            else if (broad == 4) dots(a, p->a_real_row, b, p->b_column, depth, c, p->stride, bias, 1, 4);
+            else if (high == 4) dots(a, p->a_real_row, b, p->b_column, depth, c, p->stride, bias, 4, 1);
+            else dots(a, p->a_real_row, b, p->b_column, depth, c, p->stride, bias, 1, 1);
         }
     }
 }
@@ -70,14 +70,14 @@ static void few_dots(const Product *p, long left, long right)
 static void few_sums(const Product *p, long left, long right)
 {
     for (long i = 0; i < p->rows; ++i)
-        for (long j = left; j < right; ++j) p->c[i * p->apart + j] = p->bias ? p->bias[j] : 0;
+        for (long j = left; j < right; ++j) p->c[i * p->stride + j] = p->bias ? p->bias[j] : 0;
     for (long k = 0; k < p->depth; k += 4) {
         const long count = least(4, p->depth - k);
         const stored *b = p->b + k * p->b_row, *first = b, *second = b + (count > 1 ? p->b_row : 0);
         const stored *third = b + (count > 2 ? 2 * p->b_row : 0), *fourth = b + (count > 3 ? 3 * p->b_row : 0);
         for (long i = 0; i < p->rows; ++i) {
             const real *a = p->a_real + i * p->a_real_row + k * p->a_real_column;
-            real *restrict c = p->c + i * p->apart;
+            real *restrict c = p->c + i * p->stride;
             if (count == 4) {
                 const real x = a[0], y = a[p->a_real_column], z = a[2 * p->a_real_column], w = a[3 * p->a_real_column];
                 long j = left;
@@ -110,7 +110,7 @@ static void tiny(const Product *p)
                     s[n] += a[least(n, high - 1) * p->a_real_row + k * p->a_real_column] * right;
             }
             for (long n = 0; n < high; ++n) {
-                vector *to = (vector *)(p->c + (i + n) * p->apart + j);
+                vector *to = (vector *)(p->c + (i + n) * p->stride + j);
                 *to = p->bias ? s[n] + *(const vector *)(p->bias + j) : s[n];
             }
         }
@@ -119,7 +119,7 @@ static void tiny(const Product *p)
                 real sum = 0;
                 for (long k = 0; k < p->depth; ++k)
                     sum += a[n * p->a_real_row + k * p->a_real_column] * to_real(p->b[k * p->b_row + j]);
-                p->c[(i + n) * p->apart + j] = p->bias ? sum + p->bias[j] : sum;
+                p->c[(i + n) * p->stride + j] = p->bias ? sum + p->bias[j] : sum;
             }
     }
 }
@@ -128,7 +128,7 @@ static void tiny(const Product *p)
 static void write_few(const Product *p, long left, long right)
 {
     for (long i = 0; HALVES && i < p->rows; ++i)
-        write_row(p->c + i * p->apart + left, right - left, p->out + i * p->apart + left);
+        write_row(p->c + i * p->stride + left, right - left, p->out + i * p->stride + left);
 }
 
 static void few_part(void *context, long part, long parts)
@@ -143,8 +143,8 @@ static void few_part(void *context, long part, long parts)
 
 static void multiply_few(Product *p)
 {
-    const int spread = polyad_threads() > 1 && (double)p->columns * (double)p->depth > 1e5; /* a matrix is read once */
-    polyad_parallel(few_part, p, spread ? least(up(p->columns, 16), 16) : 1);
+    const int shared = polyad_threads() > 1 && (double)p->columns * (double)p->depth > 1e5; /* a matrix is read once */
+    polyad_parallel(few_part, p, shared ? least(up(p->columns, 16), 16) : 1);
 }
 
 #endif

@@ -8,7 +8,7 @@ typedef struct {
     Product each;
     const char *a, *b;
     stored *out;
-    const intptr_t *sizes, *a_steps, *b_steps;
+    const intptr_t *sizes, *a_strides, *b_strides;
     int rank, failed;
     long batch, inner;
 } Batch;
@@ -20,8 +20,8 @@ static void batch_part(void *context, long part, long parts)
         Product p = batch->each;
         long at = unit, from_a = 0, from_b = 0;
         for (int d = batch->rank - 1; d >= 0; --d) {
-            from_a += at % batch->sizes[d] * batch->a_steps[d];
-            from_b += at % batch->sizes[d] * batch->b_steps[d];
+            from_a += at % batch->sizes[d] * batch->a_strides[d];
+            from_b += at % batch->sizes[d] * batch->b_strides[d];
             at /= batch->sizes[d];
         }
         p.a = (const stored *)(batch->a + from_a);
@@ -36,15 +36,15 @@ static Object *product(Object *self, Object *const *args, intptr_t count)
 {
     const Array *out = (Array *)args[0], *a = (Array *)args[1], *b = (Array *)args[2], *bias = (Array *)args[3];
     enum { SIZE = sizeof(stored) };
-    intptr_t sizes[RANK], a_steps[RANK], b_steps[RANK];
+    intptr_t sizes[RANK], a_strides[RANK], b_strides[RANK];
     const intptr_t *in_a = a->strides + a->rank - 2, *in_b = b->strides + b->rank - 2;
     if (out->rank - 2 > RANK || in_a[0] % SIZE || in_a[1] % SIZE || in_b[0] % SIZE || in_b[1] % SIZE)
         return PyLong_FromLongLong(0);
     Batch batch = {.a = a->data, .b = b->data, .out = (stored *)out->data, .rank = out->rank - 2, .sizes = sizes,
-                         .a_steps = a_steps, .b_steps = b_steps, .batch = 1, .inner = a->shape[a->rank - 1]};
+                         .a_strides = a_strides, .b_strides = b_strides, .batch = 1, .inner = a->shape[a->rank - 1]};
     Product *each = &batch.each;
-    each->rows = each->apart = out->shape[batch.rank];
-    each->columns = each->apart = out->shape[batch.rank + 1];
+    each->rows = each->stride = out->shape[batch.rank];
+    each->columns = each->stride = out->shape[batch.rank + 1];
     each->a_row = in_a[0] / SIZE, each->a_column = in_a[1] / SIZE;
     each->b_row = in_b[0] / SIZE, each->b_column = in_b[1] / SIZE;
     if ((Object *)bias != &_Py_NoneStruct) {
@@ -55,8 +55,8 @@ static Object *product(Object *self, Object *const *args, intptr_t count)
     for (int d = 0; d < batch.rank; ++d) {
         const int of_a = d - batch.rank + a->rank - 2, of_b = d - batch.rank + b->rank - 2;
         sizes[d] = out->shape[d];
-        a_steps[d] = of_a < 0 || a->shape[of_a] == 1 ? 0 : a->strides[of_a];
-        b_steps[d] = of_b < 0 || b->shape[of_b] == 1 ? 0 : b->strides[of_b];
+        a_strides[d] = of_a < 0 || a->shape[of_a] == 1 ? 0 : a->strides[of_a];
+        b_strides[d] = of_b < 0 || b->shape[of_b] == 1 ? 0 : b->strides[of_b];
         batch.batch *= sizes[d];
     }
     void *thread = PyEval_SaveThread();
@@ -71,7 +71,7 @@ static Object *product(Object *self, Object *const *args, intptr_t count)
 
 /* ------------------------------------------------------------------------------------------ direct calls */
 
-/* How many rows an array of any rank has that lie in even steps; 0 if they do not. */
+/* How many rows an array of any rank has that lie at equal distances; 0 if they do not. */
 static intptr_t rows_of(const Array *a)
 {
     intptr_t rows = a->shape[a->rank - 2];
@@ -109,8 +109,9 @@ static Object *product_call(Object *self, Object *const *args, intptr_t count, O
         .a = (const stored *)a->data, .b = (const stored *)b->data, .out = (stored *)((Array *)out)->data,
         .a_row = a->strides[last - !turn_a] / SIZE, .a_column = a->strides[last - turn_a] / SIZE,
         .b_row = b->strides[last_of_b - !turn_b] / SIZE, .b_column = b->strides[last_of_b - turn_b] / SIZE,
-        .bias = bias ? bias_as_real((const stored *)bias->data, columns) : NULL, .rows = turn_a ? a->shape[last] : rows, .columns = columns,
-        .apart = columns,
+        .bias = bias ? bias_as_real((const stored *)bias->data, columns) : NULL,
+        .rows = turn_a ? a->shape[last] : rows, .columns = columns,
+        .stride = columns,
     };
     const int small = (double)p.rows * (double)columns * (double)inner < 1e5; /* then other threads can wait */
     void *thread = small ? NULL : PyEval_SaveThread();

@@ -13,7 +13,7 @@ typedef struct {
     long a_row, a_column, b_row, b_column, a_real_row, a_real_column; /* in elements */
     stored *out;
     real *c; /* what is rounded to *out*, or *out* itself */
-    long apart, rows, columns, inner, depth, a_panels, b_panels, high, broad;
+    long stride, rows, columns, inner, depth, a_panels, b_panels, high, broad;
     int failed;
 } Product;
 

@@ -17,12 +17,12 @@ static void multiply_part(void *context, long part, long parts)
     const long across = up(p->b_panels, p->broad), whole = p->rows / ROWS;
     const long top = part / across * p->high, bottom = least(top + p->high, p->a_panels);
     const long left = part % across * p->broad, right = least(left + p->broad, p->b_panels);
-    const long high = HALVES ? least(HIGH, bottom - top) : 0, apart = HALVES ? (right - left) * C : p->apart;
+    const long high = HALVES ? least(HIGH, bottom - top) : 0, stride = HALVES ? (right - left) * C : p->stride;
     const long room = (p->broad * C + (high + 1) * ROWS) * p->depth;
-    real *packed = scratch(1, sizeof(real) * (size_t)(room + (HALVES ? (bottom - top) * ROWS * apart : 0)));
+    real *packed = scratch(1, sizeof(real) * (size_t)(room + (HALVES ? (bottom - top) * ROWS * stride : 0)));
     if (!packed) { p->failed = 1; return; }
     real *edge = packed + p->broad * C * p->depth, *rows_of_a = edge + ROWS * p->depth;
-    real *sums = HALVES ? packed + room : p->c + top * ROWS * apart + left * C;
+    real *sums = HALVES ? packed + room : p->c + top * ROWS * stride + left * C;
     for (long begin = 0; begin < p->inner; begin += p->depth) {
         const long depth = least(p->depth, p->inner - begin);
         const real *bias = begin ? NULL : p->bias;
@@ -32,7 +32,7 @@ static void multiply_part(void *context, long part, long parts)
             if (HALVES) pack_a(p, block, least(least(block + HIGH, bottom), whole), begin, depth, rows_of_a);
             for (long j = left; j < right; ++j)
                 for (long i = block; i < least(block + HIGH, bottom); ++i) {
-                    real *c = sums + (i - top) * ROWS * apart + (j - left) * C;
+                    real *c = sums + (i - top) * ROWS * stride + (j - left) * C;
                     const int rows = (int)least(ROWS, p->rows - i * ROWS), columns = (int)least(C, p->columns - j * C);
                     const real *a = edge, *b = packed + (j - left) * C * depth, *offset = bias ? bias + j * C : NULL;
                     if (i < whole)
@@ -40,29 +40,29 @@ static void multiply_part(void *context, long part, long parts)
                                    : (const real *)p->a + i * ROWS * p->a_row + begin * p->a_column;
                     const int as_it_lies = !HALVES && i < whole;
                     for (int r = 0; r < rows; ++r) {
-                        __builtin_prefetch(c + r * apart, 1);
-                        __builtin_prefetch(c + r * apart + LANES, 1);
+                        __builtin_prefetch(c + r * stride, 1);
+                        __builtin_prefetch(c + r * stride + LANES, 1);
                     }
                     if (p->a_column == 1)
-                        tile_by_rows(a, as_it_lies ? p->a_row : depth, b, depth, c, apart, rows, columns, begin > 0, offset);
+                        tile_by_rows(a, as_it_lies ? p->a_row : depth, b, depth, c, stride, rows, columns, begin > 0, offset);
                     else
-                        tile_by_columns(a, as_it_lies ? p->a_column : ROWS, b, depth, c, apart, rows, columns, begin > 0, offset);
+                        tile_by_columns(a, as_it_lies ? p->a_column : ROWS, b, depth, c, stride, rows, columns, begin > 0, offset);
                 }
         }
     }
     if (HALVES)
         for (long i = top * ROWS; i < least(bottom * ROWS, p->rows); ++i)
-            write_row(sums + (i - top * ROWS) * apart, least(apart, p->columns - left * C),
-                           p->out + i * p->apart + left * C);
+            write_row(sums + (i - top * ROWS) * stride, least(stride, p->columns - left * C),
+                           p->out + i * p->stride + left * C);
 }
 
 /* A bias as it is added; NULL if there is no memory. */
 static const real *bias_as_real(const stored *bias, long count)
 {
     if (!HALVES) return (const real *)bias;
-    real *wide = scratch(2, sizeof(real) * (size_t)count);
-    if (wide) read_block(bias, 0, 1, 1, count, wide);
-    return wide;
+    real *as_real = scratch(2, sizeof(real) * (size_t)count);
+    if (as_real) read_block(bias, 0, 1, 1, count, as_real);
+    return as_real;
 }
 
 /* The whole product; false if there is no memory. */
@@ -86,7 +86,7 @@ static int run_product(Product *p, long inner)
         some.a_real = rows, some.a_real_row = inner, some.a_real_column = 1, some.c = rows + high * inner;
         for (long at = 0; at < p->rows; at += high) {
             some.rows = least(high, p->rows - at);
-            some.out = p->out + at * p->apart;
+            some.out = p->out + at * p->stride;
             read_block(p->a + at * p->a_row, p->a_row, p->a_column, some.rows, inner, rows);
             if (few) { multiply_few(&some); continue; }
             tiny(&some);

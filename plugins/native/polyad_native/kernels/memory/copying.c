@@ -9,7 +9,7 @@ typedef struct {
     const char *in;
     long size;                       /* of an element */
     int rank;                        /* of what goes around a plane */
-    long shape[RANK], steps[RANK], out_steps[RANK];
+    long shape[RANK], strides[RANK], out_strides[RANK];
     long rows, columns;              /* of the plane in the copy; columns lie side by side there */
     long row, column, out_row;       /* how far apart they are, in bytes */
     long strips;
@@ -63,8 +63,8 @@ static void copy_part(void *context, long part, long parts)
         char *to = c->out;
         long at = unit / c->strips;
         for (int d = c->rank - 1; d >= 0; --d) {
-            from += at % c->shape[d] * c->steps[d];
-            to += at % c->shape[d] * c->out_steps[d];
+            from += at % c->shape[d] * c->strides[d];
+            to += at % c->shape[d] * c->out_strides[d];
             at /= c->shape[d];
         }
         if (c->column == c->size)
@@ -82,28 +82,28 @@ static Object *copy(Object *self, Object *const *args, intptr_t count)
     const Array *out = (Array *)args[0], *in = (Array *)args[1];
     const long size = PyLong_AsLongLong(args[2]);
     if (in->rank > RANK) return PyLong_FromLongLong(0);
-    long shape[RANK], steps[RANK], out_steps[RANK];
+    long shape[RANK], strides[RANK], out_strides[RANK];
     int rank = 0;
     for (int d = 0; d < in->rank; ++d) { /* dimensions that are one */
         if (in->shape[d] == 1) continue;
-        if (rank && steps[rank - 1] == in->strides[d] * in->shape[d]) shape[rank - 1] *= in->shape[d];
+        if (rank && strides[rank - 1] == in->strides[d] * in->shape[d]) shape[rank - 1] *= in->shape[d];
         else shape[rank++] = in->shape[d];
-        steps[rank - 1] = in->strides[d];
-        out_steps[rank - 1] = out->strides[d];
+        strides[rank - 1] = in->strides[d];
+        out_strides[rank - 1] = out->strides[d];
     }
     if (rank < 2) return PyLong_FromLongLong(0);
-    Copying c = {.out = out->data, .in = in->data, .size = size, .columns = shape[rank - 1], .column = steps[rank - 1]};
+    Copying c = {.out = out->data, .in = in->data, .size = size, .columns = shape[rank - 1], .column = strides[rank - 1]};
     int other = rank - 2;
     if (c.column == size) { if (c.columns * size < 32) return PyLong_FromLongLong(0); }
     else {
-        for (other = rank - 2; other >= 0 && steps[other] != size; --other) {}
+        for (other = rank - 2; other >= 0 && strides[other] != size; --other) {}
         if (other < 0 || shape[other] < 4 || c.columns < 4 || c.column % size || c.column < 0) return PyLong_FromLongLong(0);
     }
-    c.rows = shape[other], c.row = steps[other], c.out_row = out_steps[other];
+    c.rows = shape[other], c.row = strides[other], c.out_row = out_strides[other];
     long elements = c.rows * c.columns, around = 1;
     for (int d = 0; d < rank - 1; ++d) {
         if (d == other) continue;
-        c.shape[c.rank] = shape[d], c.steps[c.rank] = steps[d], c.out_steps[c.rank++] = out_steps[d];
+        c.shape[c.rank] = shape[d], c.strides[c.rank] = strides[d], c.out_strides[c.rank++] = out_strides[d];
         around *= shape[d];
     }
     elements *= around;

@@ -31,10 +31,10 @@ static inline long row_stride(const Array *array) { return array->strides[array-
 static inline long real_row_stride(const Array *array) { return array->strides[array->rank - 2] / (long)sizeof(real); }
 
 /* *count* rows times *factor*, and rows of zeros up to a multiple of ROWS: [row][features]. */
-static void take_rows(const stored *from, long apart, long count, long features, real factor, real *to)
+static void take_rows(const stored *from, long stride, long count, long features, real factor, real *to)
 {
     for (long i = 0; i < up(count, ROWS) * ROWS; ++i)
-        for (long k = 0; k < features; ++k) to[i * features + k] = i < count ? to_real(from[i * apart + k]) * factor : 0;
+        for (long k = 0; k < features; ++k) to[i * features + k] = i < count ? to_real(from[i * stride + k]) * factor : 0;
 }
 
 /* All panels of a matrix with *depth* rows of *columns*. */
@@ -45,22 +45,22 @@ static void take_panels(const stored *from, long row, long column, long depth, l
 }
 
 /* c (rows x columns) = or += a b: *a* by rows that are *a_apart* apart, *b* in panels of *panel_depth* rows each. */
-static void by_rows(const real *a, long a_apart, const real *b, long depth, long panel_depth, real *c, long apart,
+static void by_rows(const real *a, long a_apart, const real *b, long depth, long panel_depth, real *c, long stride,
                           long rows, long columns, int add)
 {
     for (long j = 0; j < columns; j += COLUMNS, b += panel_depth * COLUMNS)
         for (long i = 0; i < rows; i += ROWS)
-            tile_by_rows(a + i * a_apart, a_apart, b, depth, c + i * apart + j, apart, (int)least(ROWS, rows - i),
+            tile_by_rows(a + i * a_apart, a_apart, b, depth, c + i * stride + j, stride, (int)least(ROWS, rows - i),
                                (int)least(COLUMNS, columns - j), add, NULL);
 }
 
-/* As above with the transpose of *a*, whose rows are *step* apart and which has room for ROWS columns more. */
-static void by_columns(const real *a, long step, const real *b, long depth, real *c, long apart, long rows,
+/* As above with the transpose of *a*, whose rows are *a_row* apart and which has room for ROWS columns more. */
+static void by_columns(const real *a, long a_row, const real *b, long depth, real *c, long stride, long rows,
                              long columns, int add)
 {
     for (long j = 0; j < columns; j += COLUMNS, b += depth * COLUMNS)
         for (long i = 0; i < rows; i += ROWS)
-            tile_by_columns(a + i, step, b, depth, c + i * apart + j, apart, (int)least(ROWS, rows - i),
+            tile_by_columns(a + i, a_row, b, depth, c + i * stride + j, stride, (int)least(ROWS, rows - i),
                                   (int)least(COLUMNS, columns - j), add, NULL);
 }
 
@@ -112,7 +112,7 @@ static void attend_part(void *context, long part, long parts)
             take_rows(query + first * row_stride(t->query), row_stride(t->query), count, t->features, t->scale,
                             queries);
             if (few) few_dots(&(Product){.a_real = queries, .a_real_row = t->features, .a_real_column = 1, .b = key, .b_row = 1,
-                                    .b_column = row_stride(t->key), .c = s, .apart = width, .rows = count,
+                                    .b_column = row_stride(t->key), .c = s, .stride = width, .rows = count,
                                     .depth = t->features}, 0, columns);
             else by_rows(queries, t->features, keys, t->features, t->features, s, width, count, columns, 0);
             mask_scores(t, head, first, count, columns, s, width);
@@ -131,7 +131,7 @@ static void attend_part(void *context, long part, long parts)
                 sums[i] = total == 0 ? (real)INFINITY : (real)log((double)total) + top;
             }
             if (few) few_sums(&(Product){.a_real = s, .a_real_row = width, .a_real_column = 1, .b = value,
-                                    .b_row = row_stride(t->value), .b_column = 1, .c = out, .apart = t->out_features,
+                                    .b_row = row_stride(t->value), .b_column = 1, .c = out, .stride = t->out_features,
                                     .rows = count, .depth = columns}, 0, t->out_features);
             else by_rows(s, width, values, columns, t->columns, out, t->out_features, count, t->out_features, 0);
             for (long i = 0; i < count; ++i)
@@ -260,7 +260,7 @@ static Object *attend_backward(Object *self, Object *const *args, intptr_t count
 static Method methods[] = {
     BIND,
     {"attend", attend, FASTCALL, "attend(query, key, value, mask, causal, scale, out, sums)"},
-    {"attend_backward", attend_backward, FASTCALL, "attend_backward(query, key, value, mask, causal, scale, grad, sums, of_query, of_key, of_value)"},
+    {"attend_backward", attend_backward, FASTCALL, ""},
     {NULL, NULL, 0, NULL},
 };
 

@@ -22,7 +22,7 @@ typedef struct {
     stored *out; /* or its gradient */
     real *packed, *sums, *frames, *turned;
     long image_size, frame_size, frame_thickness, frame_height, frame_width; /* sizes of a channel */
-    long depth, each, out_each, positions, bias_step, stretch, weight_row, weight_column;
+    long depth, each, out_each, positions, bias_stride, stretch, weight_row, weight_column;
     long *taps; /* where in the frame of a channel group each row of the patches begins */
     real *laid; /* patches of images that are taken together: those from *first* on, *count* of them */
     long first, count;
@@ -137,7 +137,7 @@ __attribute__((noinline)) static void patches(
 
 /* A tile whose second operand is read in the frame, where elements of a row of the image lie side by side. */
 __attribute__((noinline)) static void tile_in_frame(
-    const real *a, const real *frame, const long *taps, long depth, real *c, long apart, int rows, int columns, int add)
+    const real *a, const real *frame, const long *taps, long depth, real *c, long stride, int rows, int columns, int add)
 {
     vector s[ROWS][2] = {};
     if (columns <= LANES)
@@ -154,7 +154,7 @@ __attribute__((noinline)) static void tile_in_frame(
                 s[i][1] += a[i + k * ROWS] * second;
             }
         }
-    put(s, c, apart, rows, columns, add, NULL);
+    put(s, c, stride, rows, columns, add, NULL);
 }
 
 /* Whether it costs less to multiply places beyond a row's end than to lay patches out, which is about as much as ten
@@ -162,16 +162,16 @@ __attribute__((noinline)) static void tile_in_frame(
 static int reads_frame(const Convolution *c)
 {
     enum { LAYING = 10, MANY = 4 * ROWS };
-    const long width = c->g.out_width, wide = up(width, LANES) * LANES, work = up(c->out_each, ROWS) * ROWS;
-    return c->g.stride_x == 1 && work <= MANY && wide * work <= width * (work + LAYING);
+    const long width = c->g.out_width, rounded_up = up(width, LANES) * LANES, work = up(c->out_each, ROWS) * ROWS;
+    return c->g.stride_x == 1 && work <= MANY && rounded_up * work <= width * (work + LAYING);
 }
 
 static void convolve_images_part(void *context, long part, long parts)
 {
     Convolution *c = context;
     const Geometry *g = &c->g;
-    const long size = c->frame_size, panels = up(c->out_each, ROWS), apart = HALVES ? COLUMNS : c->positions;
-    const long own_sums = HALVES ? panels * ROWS * apart : 0;
+    const long size = c->frame_size, panels = up(c->out_each, ROWS), stride = HALVES ? COLUMNS : c->positions;
+    const long own_sums = HALVES ? panels * ROWS * stride : 0;
     const int in_frame = reads_frame(c);
     real *frame = scratch(0, sizeof(real) * (size_t)(g->channels * size + VECTOR));
     real *panel = scratch(1, sizeof(real) * (size_t)(c->stretch * COLUMNS + own_sums));
@@ -190,23 +190,23 @@ static void convolve_images_part(void *context, long part, long parts)
                     if (!in_frame) patches(c, own, at, c->positions, begin, begin + depth, panel);
                     for (long i = 0; i < panels; ++i) {
                         const int rows = (int)least(ROWS, c->out_each - i * ROWS);
-                        real *out = sums + i * ROWS * apart;
+                        real *out = sums + i * ROWS * stride;
                         if (c->bias && !begin)
                             for (int r = 0; r < rows; ++r)
                                 for (int n = 0; n < columns; ++n)
-                                    out[r * apart + n] =
-                                        to_real(c->bias[(group * c->out_each + i * ROWS + r) * c->bias_step]);
+                                    out[r * stride + n] =
+                                        to_real(c->bias[(group * c->out_each + i * ROWS + r) * c->bias_stride]);
                         const real *a = weight + (i * c->depth + begin) * ROWS;
                         const int add = begin > 0 || c->bias != NULL;
                         if (in_frame)
                             tile_in_frame(a, own + row_place(c, at / g->out_width) + x, c->taps + begin, depth,
-                                                out, apart, rows, (int)columns, add);
+                                                out, stride, rows, (int)columns, add);
                         else
-                            tile_by_columns(a, ROWS, panel, depth, out, apart, rows, (int)columns, add, NULL);
+                            tile_by_columns(a, ROWS, panel, depth, out, stride, rows, (int)columns, add, NULL);
                     }
                 }
                 for (long n = 0; HALVES && n < c->out_each; ++n)
-                    write_row(sums + n * apart, columns, c->out + first + n * c->positions + at);
+                    write_row(sums + n * stride, columns, c->out + first + n * c->positions + at);
             }
         }
     }
@@ -262,7 +262,7 @@ static void multiply_patches(void *context, long part, long parts)
                 const long channel = unit / across * c->out_each + n;
                 stored *out = c->out + ((c->first + image) * g->out_channels + channel) * c->positions + place;
                 const real *sum = sums + (unit - from) * panels * TILE + n * C + k;
-                const real more = c->bias ? to_real(c->bias[channel * c->bias_step]) : 0;
+                const real more = c->bias ? to_real(c->bias[channel * c->bias_stride]) : 0;
                 for (long j = 0; j < many; ++j) out[j] = to_stored(sum[j] + more);
             }
         }
@@ -327,7 +327,7 @@ static void convolve_alone(void *context, long part, long parts)
         for (long channel = 0; channel < g->out_channels; ++channel) {
             const real *own = frame + channel / c->out_each * size;
             const stored *weight = c->weight + channel * c->weight_row;
-            const real start = c->bias ? to_real(c->bias[channel * c->bias_step]) : 0;
+            const real start = c->bias ? to_real(c->bias[channel * c->bias_stride]) : 0;
             stored *rounded = c->out + (image * g->out_channels + channel) * c->positions;
             for (long y = 0; y < g->out_thickness * g->out_height; ++y, rounded += g->out_width) {
                 const real *row = own + row_place(c, y);
@@ -357,7 +357,7 @@ static Object *convolve(Object *self, Object *const *args, intptr_t count)
     memcpy(&c.g, PyBytes_AsString(args[4]), sizeof c.g);
     if ((Object *)bias != &_Py_NoneStruct) {
         c.bias = (const stored *)bias->data;
-        c.bias_step = bias->strides[0] / (long)sizeof(stored);
+        c.bias_stride = bias->strides[0] / (long)sizeof(stored);
     }
     const long rows = c.g.channels / c.g.groups * c.g.kernel_thickness * c.g.kernel_height * c.g.kernel_width;
     const long panels = up(c.g.out_channels / c.g.groups, ROWS);
@@ -397,14 +397,14 @@ __attribute__((noinline)) static void correlate(
     const real *at[ROWS];
     vector s[ROWS][2] = {};
     for (int i = 0; i < ROWS; ++i) at[i] = frame + taps[i];
-    const long step = g->stride_x, down = g->stride_y * c->frame_width;
+    const long right = g->stride_x, down = g->stride_y * c->frame_width;
     const long next = (g->stride_z * c->frame_height - g->out_height * g->stride_y) * c->frame_width; /* layer */
     for (long y = 0; y < g->out_thickness * g->out_height; ++y) {
         for (long x = 0; x < g->out_width; ++x, grad += COLUMNS) {
             const vector first = *(const vector *)grad;
             const vector second = *(const vector *)(grad + LANES);
             _Pragma("GCC unroll 16") for (int i = 0; i < ROWS; ++i) {
-                const real value = at[i][x * step];
+                const real value = at[i][x * right];
                 s[i][0] += value * first;
                 s[i][1] += value * second;
             }

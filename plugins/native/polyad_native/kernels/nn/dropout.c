@@ -5,12 +5,12 @@
 
 typedef struct {
     void *out;
-    uint8_t *kept;
+    uint8_t *mask;
     const void *in;
     uint64_t seed, offset, limit;
     double factor;
     long count;
-    int wide;
+    int is_double;
 } Dropping;
 
 static void drop(void *context, long part, long parts)
@@ -21,20 +21,20 @@ static void drop(void *context, long part, long parts)
     for (long unit = units * part / parts; unit < units * (part + 1) / parts; ++unit) {
         const long at = unit * 4 * BLOCKS, count = least(4 * BLOCKS, d->count - at);
         philox(d->seed, d->offset + (uint64_t)(unit * BLOCKS), words);
-        uint8_t *kept = d->kept + at;
-        if (d->limit >> 32) memset(kept, 1, (size_t)count);
+        uint8_t *mask = d->mask + at;
+        if (d->limit >> 32) memset(mask, 1, (size_t)count);
         else {
             const uint32_t limit = (uint32_t)d->limit;
-            for (long i = 0; i < count; ++i) kept[i] = words[i] < limit;
+            for (long i = 0; i < count; ++i) mask[i] = words[i] < limit;
         }
-        if (d->wide) {
+        if (d->is_double) {
             const double *in = (const double *)d->in + at, factor = d->factor;
             double *out = (double *)d->out + at;
-            for (long i = 0; i < count; ++i) out[i] = in[i] * (kept[i] ? factor : 0.0);
+            for (long i = 0; i < count; ++i) out[i] = in[i] * (mask[i] ? factor : 0.0);
         } else {
             const float *in = (const float *)d->in + at, factor = (float)d->factor;
             float *out = (float *)d->out + at;
-            for (long i = 0; i < count; ++i) out[i] = in[i] * (kept[i] ? factor : 0.0f);
+            for (long i = 0; i < count; ++i) out[i] = in[i] * (mask[i] ? factor : 0.0f);
         }
     }
 }

@@ -70,33 +70,33 @@ static void step_part(void *context, long part, long parts)
     }
 }
 
-/* step(kind, rows, numbers, wide): whether it was done; if not, nothing was written. */
+/* step(kind, rows, numbers, double_counts): whether it was done; if not, nothing was written. */
 static Object *step(Object *self, Object *const *args, intptr_t given)
 {
     Group group = {.kind = (int)PyLong_AsLongLong(args[0]), .count = PySequence_Size(args[1])};
-    const int wide = (int)PyLong_AsLongLong(args[3]);
+    const int double_counts = (int)PyLong_AsLongLong(args[3]);
     const intptr_t bytes = PyBytes_Size(args[2]);
     if (group.count < 0 || bytes < 0 || bytes > (intptr_t)sizeof group.numbers) return NULL;
     memcpy(group.numbers, PyBytes_AsString(args[2]), (size_t)bytes);
     if (!(group.rows = malloc((size_t)(group.count + 1) * sizeof(Row)))) return PyLong_FromLongLong(0);
     int done = read_rows(args[1], group.rows, group.count, group.kind, sizeof(real), &group.elements);
     if (done) {
-        double known = -1, size = 0, epsilon = 0;
+        double last = -1, size = 0, epsilon = 0;
         for (long n = 0; group.kind >= ADAM && n < group.count; ++n) {
             Object *row = PySequence_GetItem(args[1], n);
             char *counter = ((Array *)PyTuple_GetItem(row, ARRAYS[group.kind]))->data;
             Py_DecRef(row);
-            const double steps = (wide ? *(double *)counter : (double)*(float *)counter) + 1;
-            if (steps != known || !n) {
+            const double steps = (double_counts ? *(double *)counter : (double)*(float *)counter) + 1;
+            if (steps != last || !n) {
                 /* sqrt(v) / root + eps below m times lr / correction, with root taken out of the fraction. */
                 const double root = sqrt(1 - pow(group.numbers[2], steps));
                 size = group.numbers[0] * root / (1 - pow(group.numbers[1], steps));
                 epsilon = group.numbers[3] * root;
-                known = steps;
+                last = steps;
             }
             group.rows[n].size = size;
             group.rows[n].epsilon = epsilon;
-            if (wide) *(double *)counter = steps;
+            if (double_counts) *(double *)counter = steps;
             else *(float *)counter = (float)steps;
         }
         const long parts = group.elements < 2 * PART ? 1 : least(group.elements / PART, 64);

@@ -1,5 +1,5 @@
-/* Running sums of (outer, count, inner) along the second dimension, added in double. Eight sums go on side by side, since each waits
-   for its last addition. */
+/* Running sums of (outer, count, inner) along the second dimension, added in double. Eight sums go on side by side, since
+   each waits for its last addition. */
 
 #include "../../common/library.h"
 

@@ -14,9 +14,9 @@ static void join_part(void *context, long part, long parts)
         if (in_row < j->begins[piece]) piece = 0;
         while (in_row >= j->begins[piece + 1]) ++piece;
         const long size = j->begins[piece + 1] - j->begins[piece], skipped = in_row - j->begins[piece];
-        const long taken = least(size - skipped, end - at);
-        memcpy(j->out + at, j->from[piece] + row * size + skipped, (size_t)taken);
-        at += taken;
+        const long size_here = least(size - skipped, end - at);
+        memcpy(j->out + at, j->from[piece] + row * size + skipped, (size_t)size_here);
+        at += size_here;
     }
 }
 

@@ -7,16 +7,16 @@ typedef struct {
     real *out;
     const real *scores, *grad;
     const int64_t *target;
-    long count, classes, ignored, grad_step;
+    long count, classes, ignored, grad_stride;
     real scale;
 } Entropy;
 
 enum { ABREAST = 64 / sizeof(real), TOGETHER = 64 };
 
-/* The largest of many scores, and the sum of exp(score - largest), which go to *powers* if *kept*. What is left over
+/* The largest of many scores, and the sum of exp(score - largest), which go to *powers* if *wanted*. What is left over
    after whole vectors is in a last vector that overlaps them. */
 static inline __attribute__((always_inline)) real exponentials(
-    const real *row, real *powers, long classes, real *largest, const int kept)
+    const real *row, real *powers, long classes, real *largest, const int wanted)
 {
     const long whole = classes / ABREAST, last = classes < ABREAST ? 0 : classes - ABREAST;
     real most = row[0], sum = 0;
@@ -30,14 +30,14 @@ static inline __attribute__((always_inline)) real exponentials(
     const real at_most = *largest = most;
     _Pragma("omp simd reduction(+ : sum)") for (long k = 0; k < whole * ABREAST; ++k) {
         const real power = real_exp(row[k] - at_most);
-        if (kept) powers[k] = power;
+        if (wanted) powers[k] = power;
         sum += power;
     }
     if (whole * ABREAST == classes) return sum;
     const long done = whole * ABREAST - last, count = whole ? ABREAST : classes;
     _Pragma("omp simd reduction(+ : sum)") for (long j = 0; j < count; ++j) {
         const real power = real_exp(row[last + j] - at_most);
-        if (kept) powers[last + j] = power;
+        if (wanted) powers[last + j] = power;
         sum += j >= done ? power : 0;
     }
     return sum;
@@ -67,7 +67,7 @@ static void entropy_backward_part(void *context, long part, long parts)
     for (long i = e->count * part / parts; i < e->count * (part + 1) / parts; ++i) {
         real *out = e->out + i * e->classes, most;
         if (e->target[i] == e->ignored) { memset(out, 0, sizeof(real) * (size_t)e->classes); continue; }
-        const real *scores = e->scores + i * e->classes, scale = e->grad[i * e->grad_step] * e->scale;
+        const real *scores = e->scores + i * e->classes, scale = e->grad[i * e->grad_stride] * e->scale;
         if (e->classes < 256) { /* cheaper than to read again what was just written */
             const real by = scale / exponentials(scores, NULL, e->classes, &most, 0);
             for (long k = 0; k < e->classes; ++k) out[k] = real_exp(scores[k] - most) * by;
@@ -98,7 +98,7 @@ static Object *cross_entropy(Object *self, Object *const *args, intptr_t count)
         const long work = e.count * e.classes;
         if (grad) {
             e.grad = (const real *)grad->data;
-            e.grad_step = grad->rank ? 1 : 0;
+            e.grad_stride = grad->rank ? 1 : 0;
             e.scale = 1;
         }
         if (grad && count > 5) e.scale = (real)1 / (real)counting;

@@ -54,45 +54,46 @@ static int backward_of_four(const real *restrict image, const real *restrict lar
 }
 
 /* Where in a row of phases each tap begins; then for each phase its first column, its place, and how many columns it has. */
-static long *tap_table(const Windows *w, long apart)
+static long *tap_table(const Windows *w, long phase_apart)
 {
     long *found = scratch(2, sizeof(long) * (size_t)(w->kernel_x + 3 * w->stride_x)), *at = found;
     if (!found) return NULL;
     for (long j = 0; j < w->kernel_x; ++j)
-        *at++ = j * w->dilation_x % w->stride_x * apart + j * w->dilation_x / w->stride_x;
+        *at++ = j * w->dilation_x % w->stride_x * phase_apart + j * w->dilation_x / w->stride_x;
     for (long phase = 0; phase < w->stride_x; ++phase, at += 3) {
         at[0] = ((phase - w->pad_x) % w->stride_x + w->stride_x) % w->stride_x;
-        at[1] = phase * apart + (at[0] + w->pad_x) / w->stride_x;
-        at[2] = least(at[0] < w->width ? (w->width - 1 - at[0]) / w->stride_x + 1 : 0, (phase + 1) * apart - at[1]);
+        at[1] = phase * phase_apart + (at[0] + w->pad_x) / w->stride_x;
+        at[2] = least(at[0] < w->width ? (w->width - 1 - at[0]) / w->stride_x + 1 : 0, (phase + 1) * phase_apart - at[1]);
     }
     return found;
 }
 
-/* A row of an image as its windows see it: the columns of each phase of the stride side by side, *apart* of them, so that
+/* A row of an image as its windows see it: the columns of each phase of the stride side by side, *phase_apart* of them, so that
    a tap of many windows is one vector. Around them is *around*. */
 static void to_phases(
-    const Windows *w, const long *look, const real *row, long apart, real *restrict to, real around)
+    const Windows *w, const long *look, const real *row, long phase_apart, real *restrict to, real around)
 {
-    const long step = w->stride_x;
-    for (long n = 0; n < step * apart; ++n) to[n] = around;
+    const long stride = w->stride_x;
+    for (long n = 0; n < stride * phase_apart; ++n) to[n] = around;
     const long *at = look + w->kernel_x;
-    for (long phase = 0; phase < step; ++phase, at += 3) {
+    for (long phase = 0; phase < stride; ++phase, at += 3) {
         real *restrict into = to + at[1];
         const real *from = row + at[0];
-        if (step == 1) for (long n = 0; n < at[2]; ++n) into[n] = from[n];
-        else if (step == 2) for (long n = 0; n < at[2]; ++n) into[n] = from[2 * n];
-        else for (long n = 0; n < at[2]; ++n) into[n] = from[step * n];
+        if (stride == 1) for (long n = 0; n < at[2]; ++n) into[n] = from[n];
+        else if (stride == 2) for (long n = 0; n < at[2]; ++n) into[n] = from[2 * n];
+        else for (long n = 0; n < at[2]; ++n) into[n] = from[stride * n];
     }
 }
 
 /* The way back: a row of *to* from its phases. Columns that are in no window are 0. */
-static void from_phases(const Windows *w, const real *from, long apart, real *restrict to)
+static void from_phases(const Windows *w, const real *from, long phase_apart, real *restrict to)
 {
-    const long step = w->stride_x, pad = w->pad_x;
+    const long stride = w->stride_x, pad = w->pad_x;
     long x = 0;
-    if (step == 2) {
-        const real *restrict even = from + pad % 2 * apart + pad / 2, *restrict odd = from + (1 - pad % 2) * apart + (pad + 1) / 2;
-        const long count = least(w->width / 2, apart - (pad + 1) / 2);
+    if (stride == 2) {
+        const real *restrict even = from + pad % 2 * phase_apart + pad / 2;
+        const real *restrict odd = from + (1 - pad % 2) * phase_apart + (pad + 1) / 2;
+        const long count = least(w->width / 2, phase_apart - (pad + 1) / 2);
         for (long n = 0; n < count; ++n) {
             to[2 * n] = even[n];
             to[2 * n + 1] = odd[n];
@@ -100,7 +101,7 @@ static void from_phases(const Windows *w, const real *from, long apart, real *re
         x = count < 0 ? 0 : 2 * count;
     }
     for (; x < w->width; ++x)
-        to[x] = (x + pad) / step < apart ? from[(x + pad) % step * apart + (x + pad) / step] : 0;
+        to[x] = (x + pad) / stride < phase_apart ? from[(x + pad) % stride * phase_apart + (x + pad) / stride] : 0;
 }
 
 enum { AT_ONCE = 16 };
@@ -117,14 +118,14 @@ static void max_pool_part(void *context, long part, long parts)
 {
     Pooling *p = context;
     const Windows *w = &p->w;
-    const long across = windows_across(w), apart = phase_stride(w), line = apart * w->stride_x;
+    const long across = windows_across(w), phase_apart = phase_stride(w), line = phase_apart * w->stride_x;
     real *lines = scratch(1, sizeof(real) * (size_t)(across + line * w->height)), *restrict most = lines + line * w->height;
-    const long *look = tap_table(w, apart);
+    const long *look = tap_table(w, phase_apart);
     if (!lines || !look) { p->failed = 1; return; }
     for (long plane = w->planes * part / parts; plane < w->planes * (part + 1) / parts; ++plane) {
         const real *image = p->input + plane * w->height * w->width;
         for (long row = 0; row < w->height; ++row)
-            to_phases(w, look, image + row * w->width, apart, lines + row * line, -(real)INFINITY);
+            to_phases(w, look, image + row * w->width, phase_apart, lines + row * line, -(real)INFINITY);
         for (long y = 0; y < w->out_height; ++y) {
             for (long x = 0; x < across; ++x) most[x] = -(real)INFINITY;
             for (long i = 0; i < w->kernel_y; ++i) {
@@ -146,11 +147,12 @@ static void max_pool_backward_part(void *context, long part, long parts)
 {
     Pooling *p = context;
     const Windows *w = &p->w;
-    const long across = windows_across(w), apart = phase_stride(w), line = apart * w->stride_x, whole = line * w->height;
+    const long across = windows_across(w), phase_apart = phase_stride(w), line = phase_apart * w->stride_x;
+    const long whole = line * w->height;
     word *restrict places = scratch(0, sizeof(word) * (size_t)across);
     real *lines = scratch(1, sizeof(real) * (size_t)(2 * across + 2 * whole)), *restrict most = lines + 2 * whole;
     real *sums = lines + whole, *restrict grads = most + across;
-    const long *look = tap_table(w, apart);
+    const long *look = tap_table(w, phase_apart);
     if (!places || !lines || !look) { p->failed = 1; return; }
     const int four = w->kernel_y == 2 && w->kernel_x == 2 && w->stride_y == 2 && w->stride_x == 2 && !w->pad_y && !w->pad_x
         && w->dilation_y == 1 && w->dilation_x == 1 && w->out_height * 2 == w->height && w->out_width * 2 == w->width;
@@ -165,7 +167,7 @@ static void max_pool_backward_part(void *context, long part, long parts)
                                       out + 2 * y * w->width, w->width, w->out_width);
         if (done) continue;
         for (long row = 0; row < w->height; ++row)
-            to_phases(w, look, image + row * w->width, apart, lines + row * line, (real)NAN); /* which equals nothing */
+            to_phases(w, look, image + row * w->width, phase_apart, lines + row * line, (real)NAN); /* which equals nothing */
         memset(sums, 0, sizeof(real) * (size_t)whole);
         for (long y = 0; y < w->out_height; ++y, largest += w->out_width, grad += w->out_width) {
             const long top = y * w->stride_y - w->pad_y;
@@ -199,10 +201,10 @@ static void max_pool_backward_part(void *context, long part, long parts)
                 const long place = places[x] >= 0 ? -1 : place_of_nan(w, image, y, x);
                 if (place < 0) continue;
                 const long column = place % w->width + w->pad_x;
-                sums[place / w->width * line + column % w->stride_x * apart + column / w->stride_x] += grad[x];
+                sums[place / w->width * line + column % w->stride_x * phase_apart + column / w->stride_x] += grad[x];
             }
         }
-        for (long row = 0; row < w->height; ++row) from_phases(w, sums + row * line, apart, out + row * w->width);
+        for (long row = 0; row < w->height; ++row) from_phases(w, sums + row * line, phase_apart, out + row * w->width);
     }
 }
 

@@ -52,11 +52,11 @@ static Packed packed(real **space, const real *from, long row, long column, long
 static long room(long depth, long columns) { return up(columns, COLUMNS) * COLUMNS * depth; }
 
 /* c (+)= a b for the first *rows* rows; *a* can be read to a multiple of ROWS. */
-static void times(const real *a, const Packed *b, real *c, long apart, long rows, int add)
+static void times(const real *a, const Packed *b, real *c, long stride, long rows, int add)
 {
     for (long j = 0; j < b->columns; j += COLUMNS)
         for (long i = 0; i < rows; i += ROWS)
-            tile_by_rows(a + i * b->depth, b->depth, b->panels + j * b->depth, b->depth, c + i * apart + j, apart,
+            tile_by_rows(a + i * b->depth, b->depth, b->panels + j * b->depth, b->depth, c + i * stride + j, stride,
                                (int)least(ROWS, rows - i), (int)least(COLUMNS, b->columns - j), add, NULL);
 }
 
