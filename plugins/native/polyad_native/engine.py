@@ -80,7 +80,8 @@ class Library:
     def imported(self, dtype: DType = float32, *flags: str) -> Any:
         """The extension, in no threads yet."""
         name = "_".join(("polyad_native", self.path.rpartition("/")[2], _NAMES[dtype]))
-        built = compiled(*self.wanted(dtype, *flags), lambda: [Library.all[path].wanted(dtype) for path in self._soon])
+        soon = [other for other in map(Library.all.get, self._soon) if other is not None and dtype in other.dtypes]
+        built = compiled(*self.wanted(dtype, *flags), lambda: [other.wanted(dtype) for other in soon])
         try:
             with on_disk(built, name) as path:
                 loader = importlib.machinery.ExtensionFileLoader(name, path)
@@ -107,7 +108,6 @@ _ENGINE = Library(
         "gemm/gemm",
         "kernels/nn/activation/rectifiers",
         "kernels/nn/losses/classification",
-        "kernels/indexing/gather_scatter",
         "kernels/memory/copying",
         "kernels/optim/steps",
     ),
