@@ -24,7 +24,7 @@ LIBRARIES = [library for path, library in Library.all.items() if path != "common
 @pytest.mark.skipif(c_compiler.command() is None, reason="no C compiler")
 @pytest.mark.parametrize("dtype", [(), ("-DDTYPE_double",)], ids=["as an editor reads it", "double"])
 def test_each_file_is_read_alone(dtype) -> None:
-    strict = ("-Wall", "-Wno-unknown-pragmas", "-Wno-unused", "-Werror")
+    strict = ("-Werror=implicit-function-declaration", "-Werror=incompatible-pointer-types")
     command = [*c_compiler.command(), "-fsyntax-only", *strict, *dtype, "-x", "c", *map(str, FILES)]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
