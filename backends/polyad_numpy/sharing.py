@@ -1,7 +1,7 @@
 """What a plug-in that computes beside these kernels shares with them: threads, BLAS, freed memory, random words.
 
 It is the door for plug-ins, which import nothing else of this package. Kernels that they outrank they ask the registry
-for (`polyad.backend.registry.get`).
+for (`polyad.devices.registry.get`).
 """
 
 from .allocator import SWITCH as KEEP_FREED_MEMORY

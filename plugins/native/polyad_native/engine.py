@@ -16,7 +16,7 @@ import numpy as np
 
 from polyad.backend.c_compiler import Wanted, on_disk
 from polyad.backend.interface import Signature, TensorType
-from polyad.dtypes import DType, bfloat16, float16, float32, float64
+from polyad.base.dtypes import DType, bfloat16, float16, float32, float64
 from polyad.errors import CompilerFailure
 from polyad_numpy import sharing
 

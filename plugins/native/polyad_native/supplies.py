@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 from polyad.backend import Kernel
 from polyad.backend.interface import KernelSupply, Signature
-from polyad.dtypes import bfloat16, float16
+from polyad.base.dtypes import bfloat16, float16
 from polyad_numpy.sharing import words_from
 
 from .choosing import Call, choice, direct

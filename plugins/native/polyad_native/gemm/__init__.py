@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from polyad.backend.interface import Signature
-from polyad.dtypes import float32, float64
+from polyad.base.dtypes import float32, float64
 
 from ..choosing import NotNative
 from ..engine import HALVES, Library

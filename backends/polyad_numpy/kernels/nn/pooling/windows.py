@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from polyad.layout import window_count
+from polyad.base.layout import window_count
 
 Sizes = tuple[int, ...]
 

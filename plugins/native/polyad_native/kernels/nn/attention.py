@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from polyad.backend.interface import Signature
-from polyad.dtypes import float32, float64
+from polyad.base.dtypes import float32, float64
+from polyad.base.layout import broadcast_shapes
 from polyad.errors import ShapeError
-from polyad.layout import broadcast_shapes
 
 from ...choosing import Call, NotNative
 from ...engine import HALVES, Library

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from polyad.backend.interface import Signature
-from polyad.dtypes import float32, float64
-from polyad.layout import window_count
+from polyad.base.dtypes import float32, float64
+from polyad.base.layout import window_count
 
 from ...choosing import Call, NotNative
 from ...engine import HALVES, Library

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from polyad.dtypes import float32
+from polyad.base.dtypes import float32
 from polyad_numpy.sharing import Words
 
 from ...choosing import available

@@ -8,9 +8,9 @@ import numpy as np
 
 from polyad.backend import Kernel
 from polyad.backend.interface import Signature
-from polyad.backend.preparation import prepare
-from polyad.backend.registry import get
-from polyad.dtypes import float32
+from polyad.base.dtypes import float32
+from polyad.devices.preparation import prepare
+from polyad.devices.registry import get
 
 from ...choosing import Call, available, least, unspecialized
 from ...engine import Library

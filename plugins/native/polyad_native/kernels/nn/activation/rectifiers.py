@@ -1,6 +1,6 @@
 """relu and its gradient of few elements; those of many are generated."""
 
-from polyad.dtypes import float32, float64
+from polyad.base.dtypes import float32, float64
 
 from ....engine import HALVES, Library
 

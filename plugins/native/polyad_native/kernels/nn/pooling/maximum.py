@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from polyad.backend.interface import Signature
-from polyad.layout import window_count
+from polyad.base.layout import window_count
 
 from ....choosing import Call, NotNative
 from ....engine import Library
