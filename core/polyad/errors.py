@@ -311,6 +311,10 @@ class CompilerFailure(KernelFailure):
     """A device's compiler does not compile a generated kernel; core does without that kernel, and says so once."""
 
 
+class CompilerWarning(UserWarning):
+    """A generated kernel could not be compiled, and something slower runs in its place."""
+
+
 class InternalError(PolyadError, RuntimeError):
     """A mistake in polyad or in a backend, which no arguments should bring to light."""
 

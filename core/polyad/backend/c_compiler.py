@@ -64,6 +64,9 @@ class NoCompiler(CompilerFailure):
 class Libraries:
     """Shared libraries that the compiler makes of C, kept in *folder*; *without* says how to do without them, and
     *ahead* gives what was compiled of a source and flags before, elsewhere, or None.
+
+    *headers* is a folder of files that sources include. Libraries are kept by their source, wherever that folder is: a
+    source has to change when they do.
     """
 
     def __init__(
@@ -72,7 +75,9 @@ class Libraries:
         flags: tuple[str, ...],
         without: str = "",
         ahead: Callable[[str, Sequence[str]], bytes | None] | None = None,
+        headers: Path | None = None,
     ) -> None:
+        self.including = () if headers is None else ("-I", str(headers))
         self.folder = folder
         self.ahead = ahead
         self.flags = ("-shared", "-fPIC", "-w", *_LATER, *flags)
@@ -116,7 +121,14 @@ class Libraries:
 
     def built(self, source: str, flags: Sequence[str], what: str) -> bytes:
         """The library of *source*, compiled now with *flags* alone. Raises CompilerFailure, and OSError."""
-        return self._ended(_begun(source, flags), flags, what)
+        return self._ended(self._begun(source, flags), flags, what)
+
+    def _begun(self, source: str, flags: Sequence[str]) -> Compilation:
+        def call(path: Path, out: Path) -> list[str]:
+            # Libraries stand behind the source: some linkers drop those that nothing before them wants.
+            return [*(command() or ()), "-o", str(out), str(path), *self.including, *flags, "-lm", "-lpthread"]
+
+        return Compilation(source, call)
 
     def _name(self, source: str, flags: Sequence[str]) -> str:
         return hashlib.sha256("\0".join((source, *flags, _identity())).encode()).hexdigest()
@@ -127,7 +139,7 @@ class Libraries:
             flags = (*self.flags, *extra)
             name = self._name(source, flags)
             if self.folder.read(name) is None and (self.ahead is None or self.ahead(source, flags) is None):
-                begin = partial(_begun, source, flags)
+                begin = partial(self._begun, source, flags)
                 wanted[name] = begin, partial(self._keep, name, flags, what)
         _foreseen().add(wanted)
 
@@ -142,7 +154,7 @@ class Libraries:
             raise CompilerFailure(
                 f"{what}: the C compiler does not compile the kernel",
                 notes={
-                    "command": shlex.join([*(command() or ()), *flags]),
+                    "command": shlex.join([*(command() or ()), *self.including, *flags]),
                     "exit status": str(status),
                     **({"log": said} if said else {}),
                 },
@@ -169,13 +181,6 @@ class Libraries:
 
     def _fix(self, first: str) -> str:
         return f"{first}, or {self.without}" if self.without else first
-
-
-def _begun(source: str, flags: Sequence[str]) -> Compilation:
-    # Libraries stand behind the source: some linkers drop those that nothing before them wants.
-    return Compilation(
-        source, lambda path, out: [*(command() or ()), "-o", str(out), str(path), *flags, "-lm", "-lpthread"]
-    )
 
 
 @cache

@@ -206,6 +206,15 @@ def reduced_shape(shape: Shape, dims: tuple[int, ...], keepdim: bool) -> Shape:
     return tuple([size for dim, size in enumerate(shape) if dim not in dims])
 
 
+def window_count(size: int, kernel: int, stride: int, padding: int, dilation: int, ceil_mode: bool = False) -> int:
+    """How many windows fit along a dimension; with *ceil_mode* a further window that starts inside may reach out."""
+    free = size + 2 * padding - dilation * (kernel - 1) - 1
+    if not ceil_mode:
+        return free // stride + 1
+    count = -(-free // stride) + 1
+    return count - 1 if (count - 1) * stride >= size + padding else count
+
+
 def broadcast_shapes(*shapes: Shape) -> Shape:
     """The shape that all *shapes* broadcast to.
 

@@ -22,6 +22,7 @@ from ..devices.preparation import flat, prepare
 from ..errors import (
     ArgumentTypeError,
     CompilerFailure,
+    CompilerWarning,
     DeviceError,
     DTypeError,
     IndexOutOfRange,
@@ -496,10 +497,6 @@ def instead(op: Op, values: tuple[Any, ...], error: Exception) -> Any:
 
 _heard: WeakSet[Backend] = WeakSet()
 """The backends whose compiler's words have been shown."""
-
-
-class CompilerWarning(UserWarning):
-    """A generated kernel could not be compiled, and something slower runs in its place."""
 
 
 def body_kernel(op: Op, types: Signature, backend: Backend) -> Callable[..., Any]:

@@ -4,20 +4,19 @@ They outrank NumPy's where they are faster, and call them where they are not: fo
 not cover. Without a C compiler nothing of this package runs, and NumPy computes everything.
 
     plugin.py     hooks: which ops have a kernel here
+    supplies.py   the table of them
     choosing.py   an op's kernel: small tensors to NumPy, others to C
-    compiler.py   the machine's C compiler, and what it compiled before
-    engine.c      the pool of threads, and launches
-    memory.c      in the engine: memory for NumPy's arrays that begins with a line of the cache
-    repeating.c   in the engine: known calls, without a frame of Python; repeating.py keeps them
-    engine.py     loading it, and libraries of kernels, each compiled for a dtype when it is needed
-    runtime.py    the runtime protocol over both: core's generated kernels
-    matrices.c    a library: products.py calls it
-    convolving.c  a library: convolutions.py calls it
-    attending.c   a library: attention.py calls it
-    moving.c      a library: moving.py calls it
-    pools.c       a library: pooling.py calls it
-    gathering.c   a library: rows.py calls it
-    recurring.c   a library: recurrent.py calls it
-    steps.c       a library: steps.py calls it
-    functions.c   functions of float, for libraries and generated kernels
+    sources.py    the C files, and what the compiler is given of them
+    compiler.py   the machine's C compiler, and what it compiled before; ahead.py: what came compiled
+    engine.py     loading the engine, and libraries of kernels, each compiled for a dtype when it is needed
+    generated.py  ops whose kernels core generates; runtime.py runs them: the runtime protocol over the engine
+    replay.py     calls that the engine replays without a frame of Python
+
+    common/       C of the engine: the pool of threads, launches, replays, memory for NumPy's arrays;
+                  and of all libraries: Python and NumPy, this processor, dtypes, vectors, functions
+    gemm/         products of matrices: the tile that convolutions, attention and recurrent layers compute with too
+    kernels/      where the op is declared in polyad/ops: kernels/nn/attention.c, and attention.py, which calls it
+
+Each file of C is read by a compiler or an editor by itself: for float32, or what -DDTYPE_double and its like say. A
+.c file outside of ``common`` is a library, compiled for each dtype that needs it.
 """

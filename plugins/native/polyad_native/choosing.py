@@ -1,7 +1,7 @@
 """An op's kernel of two: what it outranks for small tensors, C for others.
 
 Which of them computes follows from the operands' sizes, so a program gets the same bits in every run. A kernel that
-cannot be compiled is told once, and what it outranks serves from then on.
+cannot be compiled is warned of once, and what it outranks serves from then on.
 """
 
 from __future__ import annotations
@@ -20,13 +20,15 @@ from polyad.base.dtypes import DType
 from polyad.base.state import warn_user
 from polyad.devices.preparation import prepare
 from polyad.devices.registry import get
-from polyad.errors import CompilerFailure
+from polyad.errors import CompilerFailure, CompilerWarning
 from polyad.interop.numpy import numpy_dtype
 
-from .engine import engine, function, matrices
-from .repeating import Known
+from .engine import Library, engine
+from .replay import Replays
 
 Call = Callable[..., Any]
+Make = Callable[[Signature], Call | None]
+Direct = Callable[[Signature, Call], Call]
 
 LEAST = "POLYAD_NATIVE_LEAST"
 """The environment variable that says from how many elements on native kernels run, for tests of the kernels."""
@@ -35,8 +37,8 @@ LEAST = "POLYAD_NATIVE_LEAST"
 @cache
 def least(usual: int) -> int:
     """From how many elements on a native kernel runs that is faster from *usual* on."""
-    told = os.environ.get(LEAST, "")
-    return int(told) if told.isdigit() else usual
+    wanted = os.environ.get(LEAST, "")
+    return int(wanted) if wanted.isdigit() else usual
 
 
 class NotNative(Exception):
@@ -46,26 +48,23 @@ class NotNative(Exception):
         self.always = always
 
 
-Quick = Callable[[Signature, Call], Call]
-
-
-def chosen(
+def choice(
     op: str,
-    make: Callable[[Signature], Call | None],
+    make: Make,
     from_elements: int,
     *,
     out: bool = True,
-    quick: Quick | None = None,
+    direct: Direct | None = None,
     only: tuple[DType, ...] = (),
     launches: bool = False,
 ) -> Kernel:
     """The kernel of *op* that calls ``make(types)`` where an operand has *from_elements* or more.
 
     *make* is called once a signature, when a tensor is large enough; it may return None, and what it returned may
-    raise `NotNative` before anything is written. *out*: whether that takes ``out``. ``quick(types, other)`` may give
+    raise `NotNative` before anything is written. *out*: whether that takes ``out``. ``direct(types, other)`` may give
     what computes the common calls of all sizes without a frame of Python, and hands others to *other*. *only*: the
     dtypes that it is for, if not all. *launches*: whether the kernel does no more than to launch generated kernels, so
-    that the engine may repeat its calls.
+    that the engine may replay its calls.
     """
     limit = least(from_elements)
 
@@ -81,82 +80,85 @@ def chosen(
         tensors = [place for place, entry in enumerate(types) if isinstance(entry, TensorType) and not entry.zero_dim]
         if not tensors:
             return None
-        call = _either(types, make, tensors, limit, outranked, _taking_out(outranked, own.out), out, launches)
-        return call if quick is None else quick(types, call)
+        taking_out = _taking_out(outranked, own.out)
+        replays = Replays()
+        call: Call = engine().chooser(
+            taking_out,
+            _native(types, make, taking_out, out, replays if launches else None),
+            limit,
+            sum(1 << place for place in tensors),  # a bit for each operand whose elements count
+            outranked,
+            replays.calls,
+        )
+        return call if direct is None else direct(types, call)
 
     return Kernel(unspecialized, out=True, specialize=specialize)
 
 
-def quick(name: str) -> Quick:
-    """What gives the quick kernel *name* of products' library, see `chosen`."""
+def direct(library: Library, name: str) -> Direct:
+    """What gives the kernel ``direct_name`` of a library, which is called without a frame of Python, see `choice`."""
 
     def give(types: Signature, other: Call) -> Call:
         dtypes = {entry.dtype for entry in types if isinstance(entry, TensorType)}
         dtype = dtypes.pop()
-        given = None if dtypes else available(matrices, f"quick_{name}", dtype)
+        given = None if dtypes else available(library, f"direct_{name}", dtype)
         call: Call = other if given is None else given(np.empty, numpy_dtype(dtype), other)
         return call
 
     return give
 
 
-def _either(
-    types: Signature, make: Callable[[Signature], Call | None], tensors: list[int], limit: int, plain: Call,
-    outranked: Call, out: bool, launches: bool,
-) -> Call:  # fmt: skip
-    native: list[Call | None] = []
-    known = Known()
+def _native(types: Signature, make: Make, outranked: Call, out: bool, replays: Replays | None) -> Call:
+    """What calls ``make(types)``, and *outranked* for what that leaves to it. *out*: whether it takes ``out``."""
+    made: list[Call | None] = []
 
-    def large(*args: Any, **given: Any) -> Any:
+    def call(*args: Any, **given: Any) -> Any:
         try:
-            if not native:
-                native.append(make(types))
-            kernel = native[0]
+            if not made:
+                made.append(make(types))
+            kernel = made[0]
             if kernel is not None and (out or not given):
-                return known.call(kernel, args, **given) if launches else kernel(*args, **given)
+                return kernel(*args, **given) if replays is None else replays.call(kernel, args, **given)
         except NotNative as reason:
             if reason.always:
-                native[:] = [None]
+                made[:] = [None]
         except CompilerFailure as failure:
-            native[:] = [None]
-            _tell(failure)
+            made[:] = [None]
+            _warn(failure)
         return outranked(*args, **given)
 
-    call: Call = engine().chooser(outranked, large, limit, sum(1 << place for place in tensors), plain, known.calls)
     return call
 
 
 @cache
 def _engine() -> Any:
-    """The engine; None where it cannot be had, which is told."""
+    """The engine; None where it cannot be had, of which is warned."""
     try:
         return engine()
     except CompilerFailure as failure:
-        _tell(failure)
+        _warn(failure)
         return None
 
 
 @cache
-def available(library: Callable[[str], Any], name: str, dtype: DType) -> Any:
-    """As `function`, and None as well where the library cannot be had, which is told."""
+def available(library: Library, name: str, dtype: DType) -> Any:
+    """As `Library.function`, and None as well where the library cannot be had, of which is warned."""
     try:
-        return function(library, name, dtype)
+        return library.function(name, dtype)
     except CompilerFailure as failure:
-        _tell(failure)
+        _warn(failure)
         return None
 
 
-_told: set[str] = set()
+_warned: set[str] = set()
 
 
-def _tell(failure: CompilerFailure) -> None:
-    from polyad.dispatch.plan import CompilerWarning
-
+def _warn(failure: CompilerFailure) -> None:
     if isinstance(failure, NoCompiler):  # known, and what came compiled is used
         return
     words = failure.message.partition(": ")[2]
-    if words not in _told:
-        _told.add(words)
+    if words not in _warned:
+        _warned.add(words)
         warn_user(f"{failure}\nNumPy's kernels compute in its place", CompilerWarning)
 
 

@@ -18,6 +18,7 @@ from polyad.errors import CompilerFailure
 from polyad.files.compiled import CompiledFolder
 
 from . import ahead
+from .sources import FOLDER
 
 SWITCH = "POLYAD_NATIVE"
 SYSTEMS = ("linux", "darwin")
@@ -61,13 +62,13 @@ def libraries() -> Libraries:
     fast = tuple(flag for flag in C.fast if flag != ahead.NATIVE)
     folder, without = CompiledFolder("cpu"), f"{SWITCH}=0 to do without"
     first, *others = (
-        Libraries(folder, (*C.flags, *fast, *target, *extra), without, ahead.find) for target in _targets()
+        Libraries(folder, (*C.flags, *fast, *target, *extra), without, ahead.find, FOLDER) for target in _targets()
     )
     if command() is None:
         return first
     for found in (first, *others):
         try:
-            found.compiled("int taken;", "a test of flags")
+            found.compiled("int defined;", "a test of flags")
         except CompilerFailure:
             if found.hung:
                 return found

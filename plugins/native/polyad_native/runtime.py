@@ -22,7 +22,8 @@ from polyad.devices.registry import get
 from polyad.interop.numpy import numpy_dtype
 
 from .compiler import compiled, vector_math
-from .engine import AS_WRITTEN, engine, entry, text
+from .engine import AS_WRITTEN, engine, entry
+from .sources import text
 
 _UNITS = 4
 """In how many threads' parts work is cut, whatever threads there are: results must not depend on that."""
@@ -32,7 +33,7 @@ _UNROLLED = ("-funroll-loops",)
 
 _DIALECT = replace(
     C,
-    prologue=f"{C.prologue}{text('functions')}#define expf polyad_exp\n#define to_half polyad_half\n",
+    prologue=f"{C.prologue}{text('common/functions.h')}#define expf polyad_exp\n#define to_half polyad_half\n",
     functions={"times_plus_float32": "polyad_fma", "erfc_float32": "polyad_erfc"},
 )
 
@@ -97,11 +98,11 @@ class NativeRuntime(Runtime):
         launch: Launch = engine().launcher(kernel, instances, geometry)
         return launch
 
-    def empty(self, dtype: DType, shape: Shape, steps: Strides) -> Any:
+    def empty(self, dtype: DType, shape: Shape, strides: Strides) -> Any:
         array = np.empty(shape, numpy_dtype(dtype))
-        strides = tuple([step * dtype.itemsize for step in steps])
-        if array.strides != strides and array.size:
-            array = laid_out((shape, strides), array.dtype)
+        in_bytes = tuple([stride * dtype.itemsize for stride in strides])
+        if array.strides != in_bytes and array.size:
+            array = laid_out((shape, in_bytes), array.dtype)
         watch = self.watch
         if watch is not None and watch.thread == get_ident():
             watch.made.append(array)

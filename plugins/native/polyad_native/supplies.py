@@ -2,64 +2,88 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-from polyad.backend.interface import KernelSupply
+from polyad.backend import Kernel
+from polyad.backend.interface import KernelSupply, Signature
 from polyad.base.dtypes import bfloat16, float16
-from polyad_numpy.kernels.random.sampling import words_from
+from polyad_numpy.sharing import words_from
 
-from .choosing import chosen, quick
+from .choosing import Call, choice, direct
 
 PRIORITY = 1
 """Above NumPy's kernels, below what others bring for the same ops."""
 
+Makers = tuple[tuple[Callable[[Signature], Call | None], int], ...]
+"""What makes a kernel for a signature, by the op's name, and from how many elements on it is worth it."""
+
 
 def supplies() -> Iterator[KernelSupply]:
     """A kernel for each op."""
-    from . import attention, convolutions, moving, pooling, products, recurrent, rows
-    from .generated import generated
-    from .steps import STEPS, step
+    from .kernels.random import sampling
 
-    words_from(moving.random_words)
-    for op, make, least in (
-        ("mm", products.mm, 1 << 10),
-        ("bmm", products.bmm, 1 << 10),
-        ("convolution", convolutions.convolution, 1 << 10),
-        ("convolution_transposed", convolutions.convolution_transposed, 1 << 10),
-        ("convolution_weight_grad", convolutions.convolution_weight_grad, 1 << 10),
-        ("attention", attention.attention, 1 << 8),
-        ("attention_backward", attention.attention_backward, 1 << 8),
-        ("lstm_sequence", recurrent.lstm_sequence, 1),
-        ("lstm_sequence_backward", recurrent.lstm_sequence_backward, 1),
-        ("gru_sequence", recurrent.gru_sequence, 1),
-        ("gru_sequence_backward", recurrent.gru_sequence_backward, 1),
-        ("rnn_sequence", recurrent.rnn_sequence, 1),
-        ("rnn_sequence_backward", recurrent.rnn_sequence_backward, 1),
-        ("max_pool", pooling.max_pool, 1 << 10),
-        ("max_pool_backward", pooling.max_pool_backward, 1 << 10),
-        ("embedding_backward", rows.embedding_backward, 1 << 8),
-        ("index_add", rows.index_add, 1 << 10),
-        ("scatter_add", rows.scatter_add, 1 << 10),
-        ("gather", rows.gather, 1 << 12),
-        ("cumsum", rows.cumsum, 1 << 12),
-        ("cross_entropy", rows.cross_entropy, 1 << 8),
-        ("cross_entropy_backward", rows.cross_entropy_backward, 1 << 8),
-        ("copy", moving.copy, 1 << 12),
-        ("dropout", moving.dropout, 1),
-    ):
-        yield KernelSupply("cpu", op, chosen(op, make, least, out=False), PRIORITY)
-    yield KernelSupply("cpu", "cat", moving.cat(), PRIORITY)
+    words_from(sampling.random_words)
+    for op, kernel in _kernels():
+        yield KernelSupply("cpu", op, kernel, PRIORITY)
+
+
+def _kernels() -> Iterator[tuple[str, Kernel]]:
+    from .gemm import GEMM
+    from .generated import generated
+    from .kernels.nn.activation.rectifiers import RECTIFIERS
+    from .kernels.nn.linear import linear, linear_weight_grad
+    from .kernels.optim.steps import STEPS, step
+    from .kernels.products.matmul import gemm, vector_product
+    from .kernels.shaping.joining import cat
+
+    for make, least in _written():
+        yield make.__name__, choice(make.__name__, make, least, out=False)
+    for make in (gemm, linear, linear_weight_grad):
+        yield make.__name__, choice(make.__name__, make, 1 << 10, out=False, direct=direct(GEMM, "product"))
     for op in ("mv", "vector_product"):  # of other dtypes BLAS's
-        halves = chosen(op, products.vector_product, 1 << 10, out=False, only=(bfloat16, float16))
-        yield KernelSupply("cpu", op, halves, PRIORITY)
+        yield op, choice(op, vector_product, 1 << 10, out=False, only=(bfloat16, float16))
+    yield "cat", cat()
     for op in STEPS:
-        yield KernelSupply("cpu", op, step(op), PRIORITY)
-    for op, product in (
-        ("gemm", products.gemm),
-        ("linear", products.linear),
-        ("linear_weight_grad", products.linear_weight_grad),
-    ):
-        yield KernelSupply("cpu", op, chosen(op, product, 1 << 10, out=False, quick=quick("product")), PRIORITY)
-    for op, written, least in generated():
-        rectified = quick("rectified") if op in ("relu", "relu_backward") else None
-        yield KernelSupply("cpu", op, chosen(op, written, least, quick=rectified, launches=True), PRIORITY)
+        yield op, step(op)
+    for op, make, least in generated():
+        relu = direct(RECTIFIERS, "relu") if op in ("relu", "relu_backward") else None
+        yield op, choice(op, make, least, direct=relu, launches=True)
+
+
+def _written() -> Makers:
+    """Kernels that are written by hand, of ops that have no more to be said of."""
+    from .kernels.indexing import gather_scatter, index_select
+    from .kernels.memory import copying
+    from .kernels.nn import attention, convolution, dropout, embedding
+    from .kernels.nn.losses import classification
+    from .kernels.nn.pooling import maximum
+    from .kernels.nn.recurrent import sequences
+    from .kernels.products import mm
+    from .kernels.reductions import cumulative
+
+    return (
+        (mm.mm, 1 << 10),
+        (mm.bmm, 1 << 10),
+        (convolution.convolution, 1 << 10),
+        (convolution.convolution_transposed, 1 << 10),
+        (convolution.convolution_weight_grad, 1 << 10),
+        (attention.attention, 1 << 8),
+        (attention.attention_backward, 1 << 8),
+        (sequences.lstm_sequence, 1),
+        (sequences.lstm_sequence_backward, 1),
+        (sequences.gru_sequence, 1),
+        (sequences.gru_sequence_backward, 1),
+        (sequences.rnn_sequence, 1),
+        (sequences.rnn_sequence_backward, 1),
+        (maximum.max_pool, 1 << 10),
+        (maximum.max_pool_backward, 1 << 10),
+        (embedding.embedding_backward, 1 << 8),
+        (index_select.index_add, 1 << 10),
+        (gather_scatter.scatter_add, 1 << 10),
+        (gather_scatter.gather, 1 << 12),
+        (cumulative.cumsum, 1 << 12),
+        (classification.cross_entropy, 1 << 8),
+        (classification.cross_entropy_backward, 1 << 8),
+        (copying.copy, 1 << 12),
+        (dropout.dropout, 1),
+    )

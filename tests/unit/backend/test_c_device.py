@@ -15,7 +15,7 @@ import pytest
 import polyad
 from polyad import backends
 from polyad.backend import c_compiler
-from polyad.dispatch.plan import CompilerWarning
+from polyad.errors import CompilerWarning
 from polyad_conformance.calls import Target
 from polyad_conformance.checks.large import check_large_gradients
 from polyad_conformance.checks.storage import check_overlap

@@ -1,6 +1,5 @@
 """What happens when the compiler or the cache of the native kernels fails: the answer stays right, and it is told."""
 
-import itertools
 import os
 import pathlib
 import shlex
@@ -19,6 +18,7 @@ from polyad.errors import CompilerFailure
 from polyad.files import compiled
 from polyad.files.compiled import CompiledFolder
 from polyad_native import ahead, compiler, engine
+from polyad_native.kernels.optim.steps import _LIBRARY as STEPS
 
 pytestmark = pytest.mark.skipif(not compiler.usable(), reason="no native kernels here")
 
@@ -123,9 +123,9 @@ def test_a_user_without_a_home_is_told(monkeypatch) -> None:
 
 def test_without_room_for_temporary_files_kept_libraries_are_refused_with_the_reason(cache, monkeypatch) -> None:
     library = compiler.compiled(SOURCE, "a test")
-    engine._imported("steps", "float")
+    STEPS.imported()
     monkeypatch.setattr(tempfile, "mkdtemp", full)
-    for load in (lambda: engine.entry(library, "answer"), lambda: engine._imported("steps", "float")):
+    for load in (lambda: engine.entry(library, "answer"), lambda: STEPS.imported()):
         with pytest.raises(CompilerFailure, match=r"(?s)No space left.*set TMPDIR"):
             load()
     with pytest.raises(CompilerFailure, match=r"(?s)No space left.*set TMPDIR"):
@@ -186,7 +186,7 @@ def test_an_object_that_cannot_be_loaded_is_told(cache, command) -> None:
     with pytest.raises(CompilerFailure, match="cannot be loaded"):
         engine.entry(compiler.compiled(SOURCE, "a test"), "answer")
     with pytest.raises(CompilerFailure, match="cannot be loaded"):
-        engine._imported("gathering", "float")
+        STEPS.imported()
 
 
 def test_threads_that_compile_the_same_all_get_it(cache) -> None:
@@ -244,22 +244,6 @@ def test_the_plugin_can_be_turned_off(tmp_path) -> None:
     )  # fmt: skip
     assert done.stdout == "right\n"
     assert not kept(tmp_path)
-
-
-PRODUCTS = ["matrices", "convolving", "attending"]
-
-
-@pytest.mark.parametrize(
-    ("library", "real"),
-    [
-        *itertools.product(PRODUCTS, ["float", "double", "bfloat16", "float16"]),
-        ("moving", "float"),
-        *itertools.product(["pools", "gathering", "recurring", "steps"], ["float", "double"]),
-    ],
-)
-def test_each_library_compiles(library: str, real: str) -> None:
-    """Else users get a warning and NumPy's kernels, and no other test fails."""
-    assert getattr(engine, library)(real).bind
 
 
 SOON = "int later(void) { return 43; }"

@@ -8,7 +8,8 @@ import pytest
 
 import polyad
 from polyad.nn import functional
-from polyad_native import compiler, moving
+from polyad_native import compiler
+from polyad_native.kernels.random import sampling as native_sampling
 from polyad_numpy.kernels.random import sampling
 
 pytestmark = pytest.mark.skipif(not compiler.usable(), reason="no native kernels here")
@@ -232,9 +233,9 @@ def test_a_zero_as_a_number_has_the_sign_of_its_own_call(first, dtype):
 @pytest.mark.parametrize("blocks", [1, 63, 64, 1000])
 @pytest.mark.parametrize("block", [0, 2**32 - 5, 2**64 - 3])
 def test_random_words_are_those_of_numpy(blocks, block, monkeypatch) -> None:
-    monkeypatch.setattr(moving, "_FEW_WORDS", 0)
+    monkeypatch.setattr(native_sampling, "_FEW_WORDS", 0)
     seed = 0x123456789ABCDEF0
-    native = moving.random_words(lambda *_: pytest.fail("NumPy computed them"))(seed, block, blocks)
+    native = native_sampling.random_words(lambda *_: pytest.fail("NumPy computed them"))(seed, block, blocks)
     with np.errstate(over="ignore"):
         wanted = sampling._words_by_numpy(seed, block, blocks)
     assert native.dtype == wanted.dtype
@@ -242,6 +243,6 @@ def test_random_words_are_those_of_numpy(blocks, block, monkeypatch) -> None:
 
 
 def test_who_draws_little_compiles_nothing_for_it(monkeypatch) -> None:
-    monkeypatch.setattr(moving, "available", lambda *_: pytest.fail("a library was asked for"))
-    draw = moving.random_words(lambda seed, block, blocks: blocks)
+    monkeypatch.setattr(native_sampling, "available", lambda *_: pytest.fail("a library was asked for"))
+    draw = native_sampling.random_words(lambda seed, block, blocks: blocks)
     assert [draw(0, 0, 1000) for _ in range(10)] == [1000] * 10

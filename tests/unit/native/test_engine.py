@@ -16,6 +16,9 @@ import pytest
 import polyad
 from polyad.nn import functional
 from polyad_native import compiler
+from polyad_native.gemm import GEMM
+from polyad_native.kernels.nn import convolution
+from polyad_native.kernels.nn.activation.rectifiers import RECTIFIERS
 
 pytestmark = pytest.mark.skipif(not compiler.usable(), reason="no native kernels here")
 
@@ -146,12 +149,11 @@ def test_products_are_right_for_any_layout(dtype) -> None:
 
 
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="flags of x86-64")
-@pytest.mark.parametrize("real", ["float", "double"])
+@pytest.mark.parametrize("real", ["float32", "float64"])
 def test_products_are_right_with_the_vectors_of_any_processor(real) -> None:
     """Of 16 bytes, as the oldest of x86-64 and those of ARM have them: two numbers of float64."""
-    engine = importlib.import_module("polyad_native.engine")
-    library = engine._bound("matrices", real, ("-march=x86-64",))
-    dtype = {"float": np.float32, "double": np.float64}[real]
+    library = GEMM.bound(getattr(polyad, real), "-march=x86-64")
+    dtype = np.dtype(real)
     random = np.random.default_rng(4)
     for rows, inner, columns in [
         (1, 40, 1),
@@ -171,19 +173,17 @@ def test_products_are_right_with_the_vectors_of_any_processor(real) -> None:
 
 
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="flags of x86-64")
-@pytest.mark.parametrize("real", ["float", "double"])
+@pytest.mark.parametrize("real", ["float32", "float64"])
 def test_convolutions_stay_in_their_memory_with_the_vectors_of_any_processor(threads, real) -> None:
-    convolutions = importlib.import_module("polyad_native.convolutions")
-    engine = importlib.import_module("polyad_native.engine")
-    library = engine._bound("convolving", real, ("-march=x86-64",))
-    dtype = {"float": np.float32, "double": np.float64}[real]
+    library = convolution.CONVOLUTION.bound(getattr(polyad, real), "-march=x86-64")
+    dtype = np.dtype(real)
     random = np.random.default_rng(4)
     threads(5)
     for length in (7, 9, 11, 13, 18):
         x, w = random.standard_normal((40, 5, length)).astype(dtype), random.standard_normal((6, 5, 4)).astype(dtype)
         windows = np.lib.stride_tricks.sliding_window_view(np.pad(x, ((0, 0), (0, 0), (3, 3))), 4, 2)
         wanted = np.einsum("ncpk,ock->nop", windows, w)
-        geometry = convolutions._geometry(x.shape, 6, (4,), wanted.shape[2:], (1,), (3,), (1,), 1)
+        geometry = convolution._geometry(x.shape, 6, (4,), wanted.shape[2:], (1,), (3,), (1,), 1)
         for _ in range(20):
             out = np.empty(wanted.shape, dtype)
             library.convolve(out, x, w.reshape(6, -1), None, geometry)
@@ -193,11 +193,10 @@ def test_convolutions_stay_in_their_memory_with_the_vectors_of_any_processor(thr
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_convolutions_of_volumes_are_those_of_layers(dtype) -> None:
     """Against NumPy's: forward, turned, and the gradient to the weight, in volumes of many shapes."""
-    convolutions = importlib.import_module("polyad_native.convolutions")
     numpys = importlib.import_module("polyad_numpy.kernels.nn.convolution")
     types = (SimpleNamespace(dtype=polyad.float32 if dtype is np.float32 else polyad.float64),)
     forward, turned, of_weight = (
-        getattr(convolutions, name)(types)
+        getattr(convolution, name)(types)
         for name in ("convolution", "convolution_transposed", "convolution_weight_grad")
     )
     random = np.random.default_rng(5)
@@ -246,15 +245,14 @@ def test_few_queries_attend_as_many_do(dtype, rows) -> None:
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_kernels_without_python_leave_what_they_do_not_take_to_others(dtype) -> None:
-    name = {np.float32: "float", np.float64: "double"}[dtype]
-    library = importlib.import_module("polyad_native.engine").matrices(name)
+    name = getattr(polyad, np.dtype(dtype).name)
     taken = []
 
     def other(*args, **given):
         taken.append((args, given))
 
-    product = library.quick_product(np.empty, np.dtype(dtype), other)
-    rectified = library.quick_rectified(np.empty, np.dtype(dtype), other)
+    product = GEMM.module(name).direct_product(np.empty, np.dtype(dtype), other)
+    rectified = RECTIFIERS.module(name).direct_relu(np.empty, np.dtype(dtype), other)
     a, b = (np.random.default_rng(2).standard_normal(shape).astype(dtype) for shape in ((5, 7), (7, 3)))
     rows = np.stack([a, a + 1])
     for turned, right in ((False, b), (True, np.ascontiguousarray(b.T))):

@@ -9,7 +9,11 @@ import pytest
 
 import polyad
 from polyad.nn import functional
-from polyad_native import attention, compiler, convolutions, engine, products
+from polyad_native import compiler
+from polyad_native.gemm import GEMM
+from polyad_native.kernels.nn import attention, convolution, linear
+from polyad_native.kernels.nn.pooling.maximum import MAXIMUM
+from polyad_native.kernels.products import matmul, mm
 
 pytestmark = pytest.mark.skipif(not compiler.usable(), reason="no native kernels here")
 
@@ -28,13 +32,13 @@ def flags(request):
 @pytest.fixture(params=HALVES)
 def library(request, flags):
     """The products' library of a half type, with its dtype."""
-    return engine._bound("matrices", request.param, flags), HALVES[request.param]
+    return GEMM.bound(getattr(polyad, request.param), *flags), HALVES[request.param]
 
 
 @pytest.fixture(params=HALVES)
 def convolving(request, flags):
     """The convolutions' library of a half type, with its dtype."""
-    return engine._bound("convolving", request.param, flags), HALVES[request.param]
+    return convolution.CONVOLUTION.bound(getattr(polyad, request.param), *flags), HALVES[request.param]
 
 
 def product(library, a, b, bias=None):
@@ -115,7 +119,7 @@ def test_products_are_right_for_any_layout(library, rows, inner, columns) -> Non
 
 def test_convolutions_and_their_gradients(convolving) -> None:
     """Images that are taken together, one by one, with groups, and with channels that are alone."""
-    single = engine.convolving("float")
+    single = convolution.CONVOLUTION.module(polyad.float32)
     module, dtype = convolving
     random = np.random.default_rng(4)
     for images, channels, out_channels, groups, size, kernel in [
@@ -130,7 +134,7 @@ def test_convolutions_and_their_gradients(convolving) -> None:
         bias = random.standard_normal(out_channels).astype(dtype)
         ones = (1,) * len(size)
         out_size = tuple(n + 2 - k + 1 for n, k in zip(size, kernel))
-        geometry = convolutions._geometry(x.shape, out_channels, kernel, out_size, ones, ones, ones, groups)
+        geometry = convolution._geometry(x.shape, out_channels, kernel, out_size, ones, ones, ones, groups)
         grad = random.standard_normal((images, out_channels, *out_size)).astype(dtype)
         found = np.empty(grad.shape, dtype), np.empty(weight.shape, np.float32)
         wanted = np.empty(grad.shape, np.float32), np.empty(weight.shape, np.float32)
@@ -194,14 +198,14 @@ def test_no_whole_operand_is_converted(name) -> None:
     types = (SimpleNamespace(dtype=getattr(polyad, name)),)
     x = np.ones((8, 8, 8), HALVES[name])
     for maker, given in [
-        (products.gemm, (x, x, False, True)),
-        (products.mm, (x[0], x[0])),
-        (products.bmm, (x, x)),
-        (products.linear, (x, x[0], x[0, 0])),
-        (products.linear_weight_grad, (x, x)),
-        (products.vector_product, (x[0], x[0, 0])),
-        (convolutions.convolution, (x, x, None, (1,), (0,), (1,), 1)),
-        (convolutions.convolution_transposed, (x, x, None, (15,), (1,), (0,), (1,), 1)),
+        (matmul.gemm, (x, x, False, True)),
+        (mm.mm, (x[0], x[0])),
+        (mm.bmm, (x, x)),
+        (linear.linear, (x, x[0], x[0, 0])),
+        (linear.linear_weight_grad, (x, x)),
+        (matmul.vector_product, (x[0], x[0, 0])),
+        (convolution.convolution, (x, x, None, (1,), (0,), (1,), 1)),
+        (convolution.convolution_transposed, (x, x, None, (15,), (1,), (0,), (1,), 1)),
         (attention.attention, (x, x, x, None, False, 1.0)),
     ]:
         call = maker(types)
@@ -214,5 +218,5 @@ def test_no_whole_operand_is_converted(name) -> None:
 
 def test_types_that_no_library_is_for_are_left_to_others() -> None:
     integers = (SimpleNamespace(dtype=polyad.int64),)
-    assert products.gemm(integers) is None
-    assert engine.function(engine.pools, "max_pool", polyad.float16) is None
+    assert matmul.gemm(integers) is None
+    assert MAXIMUM.function("max_pool", polyad.float16) is None

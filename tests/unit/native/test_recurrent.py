@@ -7,7 +7,8 @@ import pytest
 
 import polyad
 from polyad.base.dtypes import float32, float64
-from polyad_native import compiler, recurrent
+from polyad_native import compiler
+from polyad_native.kernels.nn.recurrent import sequences as native
 from polyad_numpy.kernels.nn.recurrent import sequences
 
 pytestmark = pytest.mark.skipif(not compiler.usable(), reason="no native kernels here")
@@ -42,13 +43,13 @@ def test_lstm(sizes, reverse, widths, dtype) -> None:
     given = random_arrays(dtype, (rows, 4 * size), (4 * size, out), projection, (count, out), (count, size))
     given[1] /= size  # so that steps do not amplify what is rounded
     wanted = sequences.lstm_sequence(*given, sizes, reverse)
-    agree(recurrent.lstm_sequence(types(dtype))(*given, sizes, reverse), wanted, dtype)
+    agree(native.lstm_sequence(types(dtype))(*given, sizes, reverse), wanted, dtype)
     states, _, _, activated, cells = wanted
     for grads in itertools.product((False, True), repeat=3):
         shapes = [shape if here else None for here, shape in zip(grads, ((rows, out), (count, out), (count, size)))]
         operands = (*random_arrays(dtype, *shapes), *given, states, activated, cells, sizes, reverse)
         wanted = sequences.lstm_sequence_backward(*operands)
-        agree(recurrent.lstm_sequence_backward(types(dtype))(*operands), wanted, dtype)
+        agree(native.lstm_sequence_backward(types(dtype))(*operands), wanted, dtype)
 
 
 @pytest.mark.parametrize("biased", [False, True])
@@ -60,13 +61,13 @@ def test_gru(sizes, reverse, widths, dtype, biased) -> None:
     given = random_arrays(dtype, (rows, 3 * size), (3 * size, size), bias, (count, size))
     given[1] /= size
     wanted = sequences.gru_sequence(*given, sizes, reverse)
-    agree(recurrent.gru_sequence(types(dtype))(*given, sizes, reverse), wanted, dtype)
+    agree(native.gru_sequence(types(dtype))(*given, sizes, reverse), wanted, dtype)
     states, _, activated = wanted
     grads = random_arrays(dtype, (rows, size), (count, size))
     for first, second in ((grads[0], None), (None, grads[1]), tuple(grads)):
         operands = (first, second, *given, states, activated, sizes, reverse)
         wanted = sequences.gru_sequence_backward(*operands)
-        agree(recurrent.gru_sequence_backward(types(dtype))(*operands), wanted, dtype)
+        agree(native.gru_sequence_backward(types(dtype))(*operands), wanted, dtype)
 
 
 @pytest.mark.parametrize("relu", [False, True])
@@ -77,14 +78,14 @@ def test_rnn(sizes, reverse, widths, dtype, relu) -> None:
     given = random_arrays(dtype, (rows, size), (size, size), (count, size))
     given[1] /= size
     wanted = sequences.rnn_sequence(*given, sizes, reverse, relu)
-    agree(recurrent.rnn_sequence(types(dtype))(*given, sizes, reverse, relu), wanted, dtype)
+    agree(native.rnn_sequence(types(dtype))(*given, sizes, reverse, relu), wanted, dtype)
     operands = (*random_arrays(dtype, (rows, size), (count, size)), *given, wanted[0], sizes, reverse, relu)
     wanted = sequences.rnn_sequence_backward(*operands)
-    agree(recurrent.rnn_sequence_backward(types(dtype))(*operands), wanted, dtype)
+    agree(native.rnn_sequence_backward(types(dtype))(*operands), wanted, dtype)
 
 
 def test_nan_stays_in_its_sequence() -> None:
     gates, weight, hidden, cell = random_arrays(float32, (60, 32), (32, 8), (20, 8), (20, 8))
     gates[25, 3] = np.nan  # of sequence 5, in its second step
-    out, *_ = recurrent.lstm_sequence(types(float32))(gates, weight, None, hidden, cell, (20, 20, 20), False)
+    out, *_ = native.lstm_sequence(types(float32))(gates, weight, None, hidden, cell, (20, 20, 20), False)
     assert np.unique(np.argwhere(np.isnan(out))[:, 0]).tolist() == [25, 45]

@@ -9,7 +9,7 @@ from polyad.devices import registry
 from polyad.dispatch.op import op_of
 from polyad.ops.optim.adam import _adam_step
 from polyad_native import compiler
-from polyad_native.steps import STEPS, step
+from polyad_native.kernels.optim.steps import STEPS, step
 
 pytestmark = pytest.mark.skipif(not compiler.usable(), reason="no native kernels here")
 

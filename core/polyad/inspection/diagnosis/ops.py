@@ -14,6 +14,7 @@ from ...backend.families import family_of
 from ...backend.interface import Signature, TensorType
 from ...base.device import Device
 from ...base.dtypes import ALL, DType, bool_, float32, float64, int32, int64
+from ...base.layout import window_count
 from ...devices import plugins, registry
 from ...devices.preparation import flat
 from ...dispatch.catalogue import OPS, PUBLIC
@@ -339,12 +340,14 @@ def _shape_rule(op: Op) -> str:
 
 
 def _with_what_it_calls(rule: Any, found: list[Any]) -> list[Any]:
-    """*rule* and the functions of `polyad.ops` that it calls, each once."""
+    """*rule* and the functions that it calls of `polyad.ops` and of shapes' arithmetic, each once."""
     if rule not in found:
         found.append(rule)
         for name in rule.__code__.co_names:
             called = rule.__globals__.get(name)
-            if inspect.isfunction(called) and called.__module__.startswith("polyad.ops."):
+            if inspect.isfunction(called) and (
+                called.__module__.startswith("polyad.ops.") or called.__module__ == window_count.__module__
+            ):
                 _with_what_it_calls(called, found)
     return found
 

@@ -57,15 +57,6 @@ def _ints(value: Any, op: str, name: str, count: int) -> Sizes:
         ) from None
 
 
-def window_count(size: int, kernel: int, stride: int, padding: int, dilation: int, ceil_mode: bool = False) -> int:
-    """How many windows fit along a dimension; with *ceil_mode* a further window that starts inside may reach out."""
-    free = size + 2 * padding - dilation * (kernel - 1) - 1
-    if not ceil_mode:
-        return free // stride + 1
-    count = -(-free // stride) + 1
-    return count - 1 if (count - 1) * stride >= size + padding else count
-
-
 def batched(input: Tensor, op: str, count: int = 2) -> Tensor:
     """*input* with a batch dimension, (N, C, *spatial): a single image becomes a batch of 1.
 

@@ -17,7 +17,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from ...base.dtypes import BOOL, bfloat16, float32
-from ...base.layout import Shape
+from ...base.layout import Shape, window_count
 from ...dispatch.forward import affine, multilinear
 from ...dispatch.op import alias, function, gradient, primitive
 from ...dispatch.promotion import promoted
@@ -26,7 +26,7 @@ from ...errors import ArgumentTypeError, DTypeError, ShapeError, safe_repr
 from ...tensor import Tensor
 from ...tensor.tensor import check_tensor
 from ..declaring.shape_rules import CHANNELS_LAST, channels_in_front, to_front
-from ..declaring.windows import AXES, Sizes, arranged, batched, per_axis, unbatched, window_count
+from ..declaring.windows import AXES, Sizes, arranged, batched, per_axis, unbatched
 from ..pointwise.arithmetic import conjugate
 from ..reductions.sums import _sum
 from .padding import _pad_constant

@@ -10,7 +10,7 @@ import itertools
 import math
 from typing import TYPE_CHECKING, Any
 
-from ...base.layout import Shape, contiguous_strides
+from ...base.layout import Shape, contiguous_strides, window_count
 from ...dispatch.forward import linear_in
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.structure import contraction, shaping
@@ -18,7 +18,7 @@ from ...errors import ShapeError
 from ...tensor import Tensor
 from ...tensor.tensor import check_tensor
 from ..creation.factories import zeros
-from ..declaring.windows import Sizes, per_axis, window_count
+from ..declaring.windows import Sizes, per_axis
 from ..memory.copying import _copy
 from .padding import _pad_constant
 

@@ -13,15 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from polyad.base.layout import window_count
+
 Sizes = tuple[int, ...]
-
-
-def _count(size: int, kernel: int, stride: int, padding: int, dilation: int, ceil_mode: bool) -> int:
-    free = size + 2 * padding - dilation * (kernel - 1) - 1
-    if not ceil_mode:
-        return free // stride + 1
-    count = -(-free // stride) + 1
-    return count - 1 if (count - 1) * stride >= size + padding else count
 
 
 class Windows:
@@ -41,7 +35,7 @@ class Windows:
     ) -> None:
         self.size, self.padding = tuple(size), padding
         self.out = tuple(
-            [_count(*axis, ceil_mode) for axis in zip(size, kernel, stride, padding, dilation, strict=True)]
+            [window_count(*axis, ceil_mode) for axis in zip(size, kernel, stride, padding, dilation, strict=True)]
         )
         self.slices = [
             [slice(i * spacing, i * spacing + (out - 1) * step + 1, step) for i in range(extent)]

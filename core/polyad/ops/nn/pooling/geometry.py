@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ....base.layout import Shape
+from ....base.layout import Shape, window_count
 from ....errors import DTypeError, ShapeError
 from ....tensor import Tensor
 from ....tensor.tensor import check_tensor
-from ...declaring.windows import AXES, Sizes, arranged, batched, per_axis, unbatched, window_count
+from ...declaring.windows import AXES, Sizes, arranged, batched, per_axis, unbatched
 
 if TYPE_CHECKING:
     from ....base.dtypes import DType
