@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .dtypes import DType
+from .base.dtypes import DType
 
 __all__: list[str] = []
 

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ...base.dtypes import int64
 from ...dispatch.inplace import check_writable
 from ...dispatch.op import function
-from ...dtypes import int64
 from ...errors import OptionError
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 from ..creation.factories import empty
 from . import dropout as dropouts, embedding as embeddings, grid_sampling, normalization
 from .losses import binary, ranking, regression, sequence
