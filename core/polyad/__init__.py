@@ -216,6 +216,7 @@ _LAZY_MODULES = frozenset(
         "__config__",
         "_dynamo",
         "_inductor",
+        "_utils",
         "accelerator",
         "amp",
         "backends",

@@ -126,6 +126,7 @@ from .ops.nn.main_namespace import cosine_embedding_loss as cosine_embedding_los
 from .ops.nn.main_namespace import ctc_loss as ctc_loss
 from .ops.nn.main_namespace import dropout_ as dropout_
 from .ops.nn.main_namespace import embedding as embedding
+from .ops.nn.main_namespace import embedding_bag as embedding_bag
 from .ops.nn.main_namespace import embedding_renorm_ as embedding_renorm_
 from .ops.nn.main_namespace import feature_alpha_dropout_ as feature_alpha_dropout_
 from .ops.nn.main_namespace import feature_dropout as feature_dropout

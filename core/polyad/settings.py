@@ -156,7 +156,7 @@ def is_deterministic_algorithms_warn_only_enabled() -> bool:
     >>> polyad.is_deterministic_algorithms_warn_only_enabled()
     False
     """
-    return _settings.deterministic and _settings.warn_only
+    return _settings.warn_only
 
 
 def get_deterministic_debug_mode() -> int:

@@ -211,3 +211,17 @@ def test_files_with_dataclasses_that_are_not_there(monkeypatch):
     file.seek(0)
     with pytest.raises(RuntimeError, match="and the class has"):
         polyad.load(file)
+
+
+def test_a_whole_optimizer_and_its_model_come_back_together():
+    model = polyad.nn.Linear(2, 1)
+    optimizer = polyad.optim.Adam(model.parameters())
+    model(polyad.ones(1, 2)).sum().backward()
+    optimizer.step()
+    file = io.BytesIO()
+    with pytest.warns(UserWarning, match="whole"):
+        polyad.save({"model": model, "optimizer": optimizer}, file)
+    file.seek(0)
+    found = polyad.load(file, weights_only=False)
+    assert [id(one) for one in found["optimizer"].state] == [id(one) for one in found["model"].parameters()]
+    assert found["optimizer"].state[found["model"].bias]["step"] == 1

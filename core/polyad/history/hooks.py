@@ -26,6 +26,10 @@ class RemovableHandle:
         """Remove the hook; does nothing if it is gone already."""
         self._hooks.pop(self.id, None)
 
+    def hooks_dict_ref(self) -> dict[int, Any]:
+        """The hooks among which this one is, by their handles' ids."""
+        return self._hooks
+
     def __enter__(self) -> RemovableHandle:
         return self
 

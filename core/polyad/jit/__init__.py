@@ -9,6 +9,7 @@ scripting.py   the decorators of PyTorch's compiler, under which code stays Pyth
 """
 
 from ..compatibility.absent import lacking
+from . import annotations as annotations
 from .capture import BakedValueWarning, capture, trace
 from .graph import Constant, Graph, ModuleCall, Node, Value
 from .scripting import (

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ..compatibility.moved import missing
 from . import (
     attention as attention,
+    common_types as common_types,
     functional as functional,
     init as init,
     modules as modules,

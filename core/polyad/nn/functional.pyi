@@ -115,8 +115,11 @@ from ..ops.nn.pooling.average import lp_pool3d as lp_pool3d
 from ..ops.nn.pooling.fractional import fractional_max_pool2d as fractional_max_pool2d
 from ..ops.nn.pooling.fractional import fractional_max_pool3d as fractional_max_pool3d
 from ..ops.nn.pooling.maximum import max_pool1d as max_pool1d
+from ..ops.nn.pooling.maximum import max_pool1d_with_indices as max_pool1d_with_indices
 from ..ops.nn.pooling.maximum import max_pool2d as max_pool2d
+from ..ops.nn.pooling.maximum import max_pool2d_with_indices as max_pool2d_with_indices
 from ..ops.nn.pooling.maximum import max_pool3d as max_pool3d
+from ..ops.nn.pooling.maximum import max_pool3d_with_indices as max_pool3d_with_indices
 from ..ops.nn.pooling.unpooling import max_unpool1d as max_unpool1d
 from ..ops.nn.pooling.unpooling import max_unpool2d as max_unpool2d
 from ..ops.nn.pooling.unpooling import max_unpool3d as max_unpool3d

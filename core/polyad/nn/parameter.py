@@ -79,7 +79,7 @@ class Buffer(Tensor, keeps_class=False):
         return out
 
 
-class UninitializedError(PolyadError, RuntimeError):
+class UninitializedError(PolyadError, RuntimeError, ValueError):
     """A parameter or buffer was used before its shape was known."""
 
 

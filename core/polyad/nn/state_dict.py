@@ -44,7 +44,8 @@ class IncompatibleKeys(NamedTuple):
 
 
 class StateDictError(PolyadError, RuntimeError):
-    """A state that does not fit the module it was to be loaded into; the module is as it was.
+    """A state that does not fit the module it was to be loaded into; the module is as it was, unless the keys are those
+    that its post-hooks added.
 
     Attributes:
         missing_keys: keys the module has and the state has not.
@@ -52,7 +53,9 @@ class StateDictError(PolyadError, RuntimeError):
         mismatches: what is wrong with a key that both have.
     """
 
-    def __init__(self, module: str, missing: list[str], unexpected: list[str], mismatches: list[str]) -> None:
+    def __init__(
+        self, module: str, missing: list[str], unexpected: list[str], mismatches: list[str], written: bool = False
+    ) -> None:
         count = len(missing) + len(unexpected) + len(mismatches)
         notes = {}
         if missing:
@@ -63,7 +66,8 @@ class StateDictError(PolyadError, RuntimeError):
             label, _, text = mismatch.partition(": ")
             notes[label] = text
         super().__init__(
-            f"load_state_dict: {count} thing(s) in the state do not fit {module}; nothing was changed",
+            f"load_state_dict: {count} thing(s) in the state do not fit {module}; "
+            + ("its post-hooks say so, and it was written" if written else "nothing was changed"),
             notes=notes,
             fix=_fix(missing, unexpected, mismatches),
         )
@@ -289,6 +293,8 @@ class _Loading:
         self._writes.commit()
         if not forgiving:
             self._call_post_hooks()
+            if self._strict and (missing or unexpected):
+                raise StateDictError(type(self._module).__name__, missing, unexpected, [], written=True)
         return self._keys
 
     def _check(self, part: HasState, state: dict[str, Any], prefix: str) -> None:

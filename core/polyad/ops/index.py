@@ -520,9 +520,9 @@ nn.functional.ctc_loss
 """,
     "nn.main_namespace": """
 adaptive_max_pool1d affine_grid_generator alpha_dropout_ batch_norm binary_cross_entropy_with_logits
-cosine_embedding_loss ctc_loss dropout_ embedding embedding_renorm_ feature_alpha_dropout_ feature_dropout
-feature_dropout_ grid_sampler hinge_embedding_loss instance_norm kl_div margin_ranking_loss max_pool1d_with_indices
-poisson_nll_loss triplet_margin_loss
+cosine_embedding_loss ctc_loss dropout_ embedding embedding_bag embedding_renorm_ feature_alpha_dropout_
+feature_dropout feature_dropout_ grid_sampler hinge_embedding_loss instance_norm kl_div margin_ranking_loss
+max_pool1d_with_indices poisson_nll_loss triplet_margin_loss
 """,
     "nn.normalization": """
 group_norm layer_norm nn.functional.batch_norm nn.functional.group_norm nn.functional.instance_norm
@@ -548,7 +548,9 @@ nn.functional.lp_pool2d nn.functional.lp_pool3d
 nn.functional.fractional_max_pool2d nn.functional.fractional_max_pool3d
 """,
     "nn.pooling.maximum": """
-max_pool1d max_pool2d max_pool3d nn.functional.max_pool1d nn.functional.max_pool2d nn.functional.max_pool3d
+max_pool1d max_pool2d max_pool3d nn.functional.max_pool1d nn.functional.max_pool1d_with_indices
+nn.functional.max_pool2d nn.functional.max_pool2d_with_indices nn.functional.max_pool3d
+nn.functional.max_pool3d_with_indices
 """,
     "nn.pooling.unpooling": """
 nn.functional.max_unpool1d nn.functional.max_unpool2d nn.functional.max_unpool3d

@@ -250,8 +250,8 @@ class _Machine:
             raise PickleError(f"it has a dict with keys of {type(key).__name__}")
 
     def is_made(self, key: Any) -> bool:
-        """Whether this is an object of a class: its hash is the program's, not the file's."""
-        return self.classes.made(key) or (type(key) is Pending and key.kind is not Tensor)
+        """Whether this is a tensor or an object of a class: its hash is the program's, not the file's."""
+        return isinstance(key, Tensor) or type(key) is Pending or self.classes.made(key)
 
     def name(self, module: str, name: str) -> None:
         self.take(len(module) + len(name))

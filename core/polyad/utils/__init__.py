@@ -23,6 +23,11 @@ __all__ = ["benchmark", "checkpoint", "data", "dlpack", "flop_counter", "hooks",
 
 
 def __getattr__(name: str) -> ModuleType:
-    if name in __all__:
-        return importlib.import_module(f"{__name__}.{name}")
+    path = f"{__name__}.{name}"
+    try:
+        if not name.startswith("__"):
+            return importlib.import_module(path)
+    except ModuleNotFoundError as error:
+        if error.name != path:
+            raise
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

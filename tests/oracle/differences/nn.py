@@ -85,7 +85,7 @@ DIFFERENCES = [
         Call(
             "nn.functional.avg_pool3d",
             (contiguous(floats(1, 2, 2, 4)), (1, 2, 2)),
-            {"out": gapped(np.zeros((1, 2, 1, 2)), (1, 1, 1, 2))},
+            {"out": gapped(np.zeros((1, 2, 1, 2), dtype=np.float32), (1, 1, 1, 2))},
             "out",
         ),
     ),

@@ -179,3 +179,11 @@ def test_what_overrides_knows_of_functions():
     assert polyad.exp in functions[polyad]
     assert nn.functional.mse_loss in functions[nn.functional]
     assert overrides.get_ignored_functions() == set()
+
+
+def test_modules_that_scripts_reach_without_an_import_of_their_own():
+    assert polyad.utils._pytree.tree_flatten([1, 2])[0] == [1, 2]
+    assert polyad.nn.common_types._size_2_t
+    assert polyad.jit.annotations.List
+    assert polyad._utils._element_size(polyad.complex64) == 8
+    assert not hasattr(polyad.utils, "of_another_name")

@@ -313,3 +313,12 @@ def test_deterministic_debug_mode():
             polyad.set_deterministic_debug_mode("loud")
     finally:
         polyad.use_deterministic_algorithms(False)
+
+
+def test_warn_only_is_kept_while_nothing_is_asked_for():
+    polyad.use_deterministic_algorithms(False, warn_only=True)
+    try:
+        assert polyad.is_deterministic_algorithms_warn_only_enabled()
+        assert polyad.get_deterministic_debug_mode() == 0
+    finally:
+        polyad.use_deterministic_algorithms(False)

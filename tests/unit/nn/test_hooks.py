@@ -196,3 +196,8 @@ class TestTablesByPytorchsNames:
         assert list(full._backward_hooks.values()) == list(old._backward_hooks.values()) == [print]
         assert (full._is_full_backward_hook, old._is_full_backward_hook) == (True, False)
         assert len(old._forward_hooks) == 0
+
+
+def test_a_handle_shows_the_hooks_that_its_own_is_among(echo):
+    handles = [echo.register_forward_hook(lambda *_: None) for _ in range(2)]
+    assert list(handles[0].hooks_dict_ref()) == [handle.id for handle in handles]

@@ -122,3 +122,8 @@ def test_first_inputs_that_do_not_fit():
 
     with pytest.raises(RuntimeError, match="left parameters without a shape"):
         Forgetful()(polyad.ones(1))
+
+
+def test_computing_with_an_unknown_shape_is_a_value_error_too():
+    with pytest.raises(ValueError, match="shape is not known"):
+        polyad.add(nn.UninitializedParameter(), 1)

@@ -323,3 +323,12 @@ def test_loading_leaves_nothing_in_cycles():
         assert gc.collect() == 0
     finally:
         gc.enable()
+
+
+def test_keys_that_a_post_hook_adds_are_an_error_when_strict():
+    inner = nn.Linear(1, 1)
+    inner.register_load_state_dict_post_hook(lambda module, keys: keys.missing_keys.append("added"))
+    outer = nn.ModuleList([inner])
+    assert outer.load_state_dict(outer.state_dict(), strict=False).missing_keys == ["added"]
+    with pytest.raises(RuntimeError, match=r"it was written[\s\S]*added"):
+        outer.load_state_dict(outer.state_dict())

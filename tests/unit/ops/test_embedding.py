@@ -102,3 +102,11 @@ def test_what_lies_behind_the_last_offset_is_in_no_bag(mode, padding, settings):
         return bags.tolist(), weight.grad.tolist(), slopes
 
     assert results(7) == results(5)
+
+
+def test_bags_of_the_main_namespace_take_the_table_first():
+    table, bags = polyad.tensor([[1.0], [2.0], [4.0]]), polyad.tensor([0, 2])
+    sums, *rest = polyad.embedding_bag(table, polyad.tensor([0, 1, 2]), bags)
+    assert sums.tolist() == [[3], [4]]
+    assert [one.dtype for one in rest] == [polyad.int64] * 3
+    assert polyad.embedding_bag(table, polyad.tensor([0, 1, 2]), bags, mode=2)[0].tolist() == [[2], [4]]

@@ -87,3 +87,25 @@ def test_lp_pool_has_no_gradient_where_a_window_is_zero():
     x = polyad.zeros(1, 4, requires_grad=True)
     F.lp_pool1d(x, 2, 2).sum().backward()
     assert x.grad.tolist() == [[0.0, 0.0, 0.0, 0.0]]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_adaptive_maxima_of_no_channels_are_refused(count):
+    pool = getattr(F, f"adaptive_max_pool{count}d")
+    assert pool(polyad.zeros(0, 2, *(4,) * count), 2).shape == (0, 2, *(2,) * count)
+    with pytest.raises(RuntimeError, match="only the batch may be empty"):
+        pool(polyad.zeros(1, 0, *(4,) * count), 2)
+
+
+def test_unpooling_an_empty_batch_keeps_the_gradient():
+    x = polyad.zeros(0, 2, 4, requires_grad=True)
+    F.max_unpool1d(*F.max_pool1d(x, 2, return_indices=True), 2).sum().backward()
+    assert x.grad.shape == (0, 2, 4)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_pooling_with_indices_under_its_own_name(count):
+    x = polyad.arange(4.0**count).reshape(1, *(4,) * count)
+    named = getattr(F, f"max_pool{count}d_with_indices")(x, 2)
+    for one, other in zip(named, getattr(F, f"max_pool{count}d")(x, 2, return_indices=True), strict=True):
+        assert one.tolist() == other.tolist()

@@ -440,3 +440,22 @@ def test_transposes_of_numbers():
         assert seen.shape == ()
         assert seen.data_ptr() == x.data_ptr()
     assert polyad.zeros(2, 3)[..., ...].shape == (2, 3)
+
+
+@pytest.mark.parametrize(("size", "strides"), [((5, 5), (0, 1)), ((2, 2), (1, 2)), ((3,), (1,))])
+def test_as_strided_of_an_expanded_tensor_shares_its_gradient(size, strides):
+    w = polyad.arange(5.0, dtype=polyad.float64).requires_grad_()
+    assert polyad.autograd.gradcheck(lambda w: w.expand(4, 5).as_strided(size, strides, 0), [w], check_forward_ad=True)
+
+
+def test_a_new_dimension_of_one_element_lies_as_that_of_unsqueeze():
+    x = polyad.zeros(5)
+    assert x.expand(1, 1, 5).stride() == x[None, None].stride() == (5, 5, 1)
+    assert x.expand(1, 2, 5).stride() == (0, 0, 1)
+    assert polyad.zeros(()).expand(1, 1).stride() == (0, 0)
+
+
+def test_copies_of_several_views_are_written_to_out():
+    out = polyad.zeros(2), polyad.zeros(1)
+    polyad.split_copy(polyad.arange(3.0), 2, out=out)
+    assert [one.tolist() for one in out] == [[0, 1], [2]]

@@ -156,7 +156,7 @@ class TestArchive:
         with pytest.raises(RuntimeError, match="keys that are numbers"):
             written({number * 3: None for number in range(70_000)})
         with pytest.raises(RuntimeError, match="keys of"):
-            written({polyad.ones(1): 1})
+            written({(polyad.ones(1),): 1})
 
 
 class TestTensors:

@@ -204,7 +204,7 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Ten
 
 
 def _spread(name: str, op: Any, input: Tensor, dim: int, index: Tensor, src: Any) -> Tensor:
-    if not index.numel():
+    if not index.numel() and not (isinstance(src, Tensor) and src.requires_grad):
         return input.clone()
     _check_extent(name, input, index, dim, src)
     if input.ndim and index.ndim:

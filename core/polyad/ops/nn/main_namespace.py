@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ...base.dtypes import int64
 from ...dispatch.inplace import check_writable
 from ...dispatch.op import function
 from ...errors import OptionError
 from ...tensor import Tensor
 from ...tensor.tensor import check_tensor
+from ..creation.factories import empty
 from . import dropout as dropouts, embedding as embeddings, grid_sampling, normalization
 from .losses import binary, ranking, regression, sequence
 from .losses.reduction import reduced
@@ -113,6 +115,34 @@ def embedding(
     """
     padding = None if padding_idx < 0 else padding_idx
     return embeddings.embedding(indices, weight, padding, None, 2.0, scale_grad_by_freq, sparse)
+
+
+@function(method=False)
+def embedding_bag(
+    weight: Tensor,
+    indices: Tensor,
+    offsets: Tensor | None = None,
+    scale_grad_by_freq: bool = False,
+    mode: int = 0,
+    sparse: bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
+) -> tuple[Tensor, ...]:
+    """`polyad.nn.functional.embedding_bag` with the table first, a *mode* of 0 (sum), 1 (mean) or 2 (max), and three
+    more results, here empty: the int64 tensors that PyTorch keeps for its gradient.
+
+    >>> import polyad
+    >>> polyad.embedding_bag(polyad.tensor([[1.0], [2.0]]), polyad.tensor([0, 1]), polyad.tensor([0]))[0]
+    tensor([[3.]])
+    """
+    how = _named("embedding_bag", "mode", ("sum", "mean", "max"), mode)
+    padding = None if padding_idx is None or padding_idx < 0 else padding_idx
+    bags = embeddings.embedding_bag(
+        indices, weight, offsets, None, 2.0, scale_grad_by_freq, how, sparse, per_sample_weights,
+        include_last_offset, padding,
+    )  # fmt: skip
+    return bags, *(empty(0, dtype=int64, device=weight.device) for _ in range(3))
 
 
 @function(method=False)

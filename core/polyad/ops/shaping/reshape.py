@@ -58,7 +58,7 @@ def _expand(input: Layout, shape: Shape) -> Layout:
             f"expand: shape {input.shape} cannot become {shape}, which has fewer dimensions",
             fix="give a size for every dimension; new ones come in front",
         )
-    strides = [0] * lead
+    strides: list[int] = []
     for have, want, stride in zip(input.shape, shape[lead:], input.strides, strict=True):
         if have != want and have != 1:
             raise ShapeError(
@@ -66,6 +66,9 @@ def _expand(input: Layout, shape: Shape) -> Layout:
                 fix="only dimensions of size 1 expand",
             )
         strides.append(stride if have == want else 0)
+    for dim in range(lead - 1, -1, -1):
+        # A new dimension of one element lies around what follows it, as unsqueeze has it.
+        strides.insert(0, shape[dim + 1] * strides[0] if shape[dim] == 1 and strides else 0)
     return Layout(shape, tuple(strides), input.offset)
 
 

@@ -232,10 +232,20 @@ def _as_strided(
     return Layout(shape, strides, offset)
 
 
-gradient(
-    _as_strided,
-    input=lambda g, strides, offset, source: _window_put(g, source[0], source[1], strides, offset - source[2]),
-)
+def _put_back(g: Tensor, strides: Strides, offset: int, source: tuple[Shape, Strides, int]) -> Tensor:
+    """The gradient of the input. What the input shows several times, being expanded, say, is shared among its places:
+    the gradient of what expanded it adds them up again.
+    """
+    shape, steps, start = source
+    result = _window_put(g, shape, steps, strides, offset - start)
+    if not may_overlap(shape, steps):
+        return result
+    from ..creation.factories import ones_like
+
+    return result / _window_put(ones_like(result), shape, steps, steps, 0)
+
+
+gradient(_as_strided, input=_put_back)
 forward(
     _as_strided,
     lambda input_t, shape, strides, offset, source: _window_take(

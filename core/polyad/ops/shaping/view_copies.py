@@ -85,8 +85,9 @@ def _copy(of: str, shown: Callable[..., Any], arguments: str, result: str) -> Ca
         f"A copy of {told}, row-major, in memory of its own. Raises what the view raises.\n\n"
         f"    >>> import polyad\n    >>> polyad.{name}({arguments})\n{lines}\n"
     )
-    out = inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None, annotation="Tensor | None")
-    parameters = [*signature.parameters.values(), *([] if several else [out])]
+    given = "Sequence[Tensor] | None" if several else "Tensor | None"
+    out = inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=given)
+    parameters = [*signature.parameters.values(), out]
     definition.__annotations__ = {one.name: one.annotation for one in parameters}
     definition.__annotations__["return"] = signature.return_annotation
     definition.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]

@@ -247,6 +247,8 @@ def _adapt_largest(op: str, count: int, input: Tensor, output_size: Any, return_
     batch, wanted = _wanted(op, count, input, output_size)
     size, dtype = batch._array.shape[2:], batch._type.dtype
     check_real(op, dtype, floating=True)
+    if 0 in input._array.shape[1:]:
+        raise ShapeError(f"{op}: only the batch may be empty", operands={"input": input}, fix="give an element to pool")
     if 0 in wanted:
         found = _without_elements(batch, wanted, dtype), _without_elements(batch, wanted, int64)
     elif all(have % want == 0 for have, want in zip(size, wanted, strict=True)):

@@ -219,6 +219,63 @@ def max_pool3d(
     return _pool_largest("max_pool3d", 3, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
+@function(method=False, namespace="nn.functional")
+def max_pool1d_with_indices(
+    input: Tensor,
+    kernel_size: PerAxis,
+    stride: PerAxis | None = None,
+    padding: PerAxis = 0,
+    dilation: PerAxis = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = True,
+) -> Any:
+    """`max_pool1d` that gives the places of the maxima, too, whatever *return_indices* says.
+
+    >>> import polyad
+    >>> polyad.nn.functional.max_pool1d_with_indices(polyad.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
+    (tensor([[3., 2.]]), tensor([[1, 2]]))
+    """
+    return _pool_largest("max_pool1d", 1, input, kernel_size, stride, padding, dilation, ceil_mode, True)
+
+
+@function(method=False, namespace="nn.functional")
+def max_pool2d_with_indices(
+    input: Tensor,
+    kernel_size: PerAxis,
+    stride: PerAxis | None = None,
+    padding: PerAxis = 0,
+    dilation: PerAxis = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = True,
+) -> Any:
+    """`max_pool2d` that gives the places of the maxima, too, whatever *return_indices* says.
+
+    >>> import polyad
+    >>> polyad.nn.functional.max_pool2d_with_indices(polyad.arange(4.0).reshape(1, 2, 2), 2)
+    (tensor([[[3.]]]), tensor([[[3]]]))
+    """
+    return _pool_largest("max_pool2d", 2, input, kernel_size, stride, padding, dilation, ceil_mode, True)
+
+
+@function(method=False, namespace="nn.functional")
+def max_pool3d_with_indices(
+    input: Tensor,
+    kernel_size: PerAxis,
+    stride: PerAxis | None = None,
+    padding: PerAxis = 0,
+    dilation: PerAxis = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = True,
+) -> Any:
+    """`max_pool3d` that gives the places of the maxima, too, whatever *return_indices* says.
+
+    >>> import polyad
+    >>> polyad.nn.functional.max_pool3d_with_indices(polyad.arange(8.0).reshape(1, 2, 2, 2), 2)
+    (tensor([[[[7.]]]]), tensor([[[[7]]]]))
+    """
+    return _pool_largest("max_pool3d", 3, input, kernel_size, stride, padding, dilation, ceil_mode, True)
+
+
 # PyTorch shows these in its main namespace, too.
 alias("max_pool1d", max_pool1d, namespace="")
 alias("max_pool2d", max_pool2d, namespace="")
