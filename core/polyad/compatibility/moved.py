@@ -25,6 +25,7 @@ MOVED: dict[str, str] = {
     "polyad.backends.listing": "polyad.diagnosis.listing",
     "polyad.backends.screen": "polyad.diagnosis.screen",
     "polyad.batching.level": "polyad.batching.vmap_level",
+    "polyad.datasets.images": "polyad.datasets.folders",
     "polyad.func.trees": "polyad.trees",
     "polyad.expansions": "polyad.tables.special",
     **{

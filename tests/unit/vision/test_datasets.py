@@ -106,7 +106,7 @@ def test_folders(tmp_path):
     assert [other[n] for n in range(3)] == [("1", 0), ("2", 0), ("3", 1)]
     with pytest.raises(ValueError, match="either extensions or"):
         datasets.DatasetFolder(tmp_path, len)
-    with pytest.raises(FileNotFoundError, match="has a file to take"):
+    with pytest.raises(FileNotFoundError, match="no file to take for the classes a, b"):
         datasets.DatasetFolder(tmp_path, len, extensions=".wav")
 
 
