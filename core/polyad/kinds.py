@@ -11,6 +11,7 @@ To add a kind, give the type a name here and add its row to `KINDS`.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
@@ -52,7 +53,13 @@ class Kind:
 
 
 def _is_int(value: Any) -> bool:
-    return isinstance(value, int) or (not isinstance(value, float) and hasattr(type(value), "__index__"))
+    if isinstance(value, int):
+        return True
+    try:
+        operator.index(value)
+    except Exception:  # an object of the user's may raise anything
+        return False
+    return True
 
 
 def _is_number(value: Any) -> bool:
