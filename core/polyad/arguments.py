@@ -1,10 +1,10 @@
 """How public functions and classes are made to say what is wrong with their arguments: declared once for each module.
 
 A module of functions ends with ``explain(globals())``, a base class derives from `Explained`. Nothing else is written:
-what the arguments must be is said by annotations. What they must be to each other, or what a call without a wrapper must
-be given, is said by the functions ``check_...``, one for each rule. When an exception that is not polyad's leaves such a function, the
+what the arguments must be is said by annotations. When an exception that is not polyad's leaves such a function, the
 arguments are compared with the annotations, and the first that does not fit is named; see `polyad.dispatch.arguments`.
-Only kinds (`polyad.kinds`) and ``Literal`` are checked before a call.
+What they must be to each other, or what a call without a wrapper must be given, is said by the functions ``check_...``
+at the end of this module, one for each rule. Only kinds (`polyad.kinds`) and ``Literal`` are checked before a call.
 
 A call that is often made, such as a layer's or an optimizer's step, has no wrapper: there the method itself asks
 `explained_call` in an ``except`` clause, which costs nothing until it is needed.
@@ -22,7 +22,7 @@ from .errors import ArgumentError, ArgumentTypeError, PolyadError, ShapeError, s
 
 __all__ = [
     "Explained", "check_choice", "check_dims", "check_divisible", "check_either", "check_length", "check_shape",
-    "check_type", "explain", "explained_call", "explaining",
+    "check_type", "check_within", "explain", "explained_call", "explaining",
 ]  # fmt: skip
 
 _SPECIAL = (
@@ -90,7 +90,7 @@ def check_type(
     """Raise *error* unless *value* is an instance of *types_*, which are called *wanted* ("a Module")."""
     if not isinstance(value, types_):
         raise error(
-            f"{function}: {name} must be {wanted}, not {type(value).__name__}",
+            f"{function}: {name} is {type(value).__name__}, not {wanted}",
             operands={name: value},
             fix=f"pass {wanted} as {name}",
         )
@@ -102,7 +102,7 @@ def check_choice(
     """Raise *error* unless *value* is one of *choices*."""
     if not any(value is one or (type(value) is type(one) and value == one) for one in choices):
         raise error(
-            f"{function}: {name} is {safe_repr(value)}, which is unknown",
+            f"{function}: unknown {name} {safe_repr(value)}",
             operands={name: value},
             fix=f"use one of {', '.join(map(repr, choices))}",
         )
@@ -168,3 +168,15 @@ def check_either(function: str, error: type[PolyadError] = ArgumentError, **give
             fix="pass one of them",
         )
     return names[0]
+
+
+def check_within(
+    function: str, name: str, value: Any, least: Any, end: Any, error: type[PolyadError] = ArgumentError, what: str = ""
+) -> None:
+    """Raise *error* unless *value* is at least *least* and below *end*; *what* is for the fix ("a dimension")."""
+    if not least <= value < end:
+        raise error(
+            f"{function}: {name} must be in [{least}, {end}), not {safe_repr(value)}",
+            operands={name: value},
+            fix=f"name {what}" if what else f"choose another {name}",
+        )

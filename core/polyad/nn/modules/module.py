@@ -24,7 +24,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar, overload
 
-from ...arguments import Explained, explained_call
+from ...arguments import Explained, check_type, explained_call
 from ...device import Device
 from ...dtypes import FLOATING, DType, bfloat16, float16, float32, float64
 from ...errors import ArgumentError, ArgumentTypeError, NotSupported, PolyadError, safe_repr
@@ -66,10 +66,7 @@ T = TypeVar("T", bound="Module")
 
 def require_module(op: str, module: Any) -> None:
     """Raise TypeError, in the name of *op*, unless *module* is a Module."""
-    if not isinstance(module, Module):
-        raise ArgumentTypeError(
-            f"{op}: {type(module).__name__} is no Module", operands={"module": module}, fix="pass a module"
-        )
+    check_type(op, "module", module, Module, "a Module")
 
 
 class Module(Explained, OlderMethods, _state.ExtraState):
@@ -447,8 +444,7 @@ class Module(Explained, OlderMethods, _state.ExtraState):
 
     def train(self: T, mode: bool = True) -> T:
         """Put the module and all submodules into training mode, or with False into evaluation mode. Returns self."""
-        if not isinstance(mode, bool):
-            raise ArgumentError("train: mode must be True or False", operands={"mode": mode}, fix="pass True or False")
+        check_type("train", "mode", mode, bool, "True or False", ArgumentError)
         for module in self.modules():
             module.training = mode
         return self
