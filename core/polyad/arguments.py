@@ -86,21 +86,22 @@ def explained_call(
 
 def check_type(
     function: str, name: str, value: Any, types_: Any, wanted: str, error: type[PolyadError] = ArgumentTypeError
-) -> None:
-    """Raise *error* unless *value* is an instance of *types_*, which are called *wanted* ("a Module")."""
+) -> Any:
+    """*value*. Raises *error* unless it is an instance of *types_*, which are called *wanted* ("a Module")."""
     if not isinstance(value, types_):
         raise error(
             f"{function}: {name} is {type(value).__name__}, not {wanted}",
             operands={name: value},
             fix=f"pass {wanted} as {name}",
         )
+    return value
 
 
 def check_choice(
     function: str, name: str, value: Any, choices: Collection[Any], error: type[PolyadError] = ArgumentError
 ) -> None:
     """Raise *error* unless *value* is one of *choices*."""
-    if not any(value is one or (type(value) is type(one) and value == one) for one in choices):
+    if not any(value is one or (isinstance(value, type(one)) and value == one) for one in choices):
         raise error(
             f"{function}: unknown {name} {safe_repr(value)}",
             operands={name: value},

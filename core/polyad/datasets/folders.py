@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from ..arguments import explain
-from ..errors import ArgumentError, SerializationError
+from ..arguments import check_either, explain
+from ..errors import SerializationError
 from ..files import FileMissing, checked_path
 from ..interop.images import loaded_image
 from ..utils.data import Dataset, SkipSample
@@ -48,8 +48,7 @@ class DatasetFolder(Dataset[tuple[Any, Any]]):
         allow_empty: bool = False,
     ) -> None:
         name = type(self).__name__
-        if (extensions is None) == (is_valid_file is None):
-            raise ArgumentError(f"{name}: pass either extensions or is_valid_file", fix="pass one of them")
+        check_either(name, extensions=extensions, is_valid_file=is_valid_file)
         self.root, self.loader, self.extensions = root, loader, extensions
         self.transform, self.target_transform = transform, target_transform
         self.classes, self.class_to_idx = self.find_classes(os.fspath(checked_path(root, name)))

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .. import functions as F
-from ..arguments import Explained
+from ..arguments import Explained, check_type
 from ..errors import ArgumentError, ShapeError
 from ..history.grad_mode import no_grad
 from ..layout import Size
@@ -106,12 +106,7 @@ class Distribution(Explained):
     def _validate_sample(self, value: Tensor) -> None:
         """Raise ValueError unless *value* broadcasts with samples and lies in the support."""
         kind = type(self).__name__
-        if not isinstance(value, Tensor):
-            raise ArgumentError(
-                f"{kind}: value is {type(value).__name__}, not a Tensor",
-                operands={"value": value},
-                fix="wrap it in polyad.tensor(...)",
-            )
+        check_type(kind, "value", value, Tensor, "a Tensor", ArgumentError)
         shape, batch, event = tuple(value.shape), tuple(self.batch_shape), tuple(self.event_shape)
         if shape[max(len(shape) - len(event), 0) :] != event:
             raise ArgumentError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..errors import ArgumentError
+from ..arguments import check_either
 from ..layout import Size
 from ..tensor import Tensor
 from . import constraints
@@ -17,13 +17,7 @@ CATEGORICAL = {"probs": constraints.simplex, "logits": constraints.real_vector}
 
 def one_given(kind: str, probs: Any, logits: Any) -> str:
     """The name of the one that is given. Raises ValueError unless exactly one is."""
-    if (probs is None) == (logits is None):
-        raise ArgumentError(
-            f"{kind}: probs and logits are two ways to say the same",
-            operands={"probs": probs, "logits": logits},
-            fix="pass one of them",
-        )
-    return "logits" if probs is None else "probs"
+    return check_either(kind, probs=probs, logits=logits)
 
 
 class Odds(Distribution):

@@ -50,8 +50,8 @@ _GAINS = {
 
 
 def _check(op: str, tensor: Any) -> Tensor:
-    check_type(op, "tensor", tensor, Tensor, "a Tensor")
-    return tensor
+    checked: Tensor = check_type(op, "tensor", tensor, Tensor, "a Tensor")
+    return checked
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:

@@ -213,5 +213,5 @@ def uninitialized(shape: tuple[int, ...], device: Device | str | None, dtype: DT
 
 
 def _tensor(name: str, data: Any) -> Tensor:
-    check_type(name, "data", data, Tensor, "a Tensor")
-    return data
+    checked: Tensor = check_type(name, "data", data, Tensor, "a Tensor")
+    return checked

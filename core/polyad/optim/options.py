@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..errors import ArgumentError, ArgumentTypeError, PolyadError, wrong_type
+from ..arguments import check_length, check_type
+from ..errors import ArgumentError, ArgumentTypeError, PolyadError
 from ..tensor import Tensor
 
 __all__ = ["check_betas", "check_hints", "check_number", "check_numbers", "check_pair"]
@@ -46,8 +47,7 @@ def check_number(
 def check_hints(optimizer: str, options: dict[str, Any]) -> None:
     """Raise for the options that say how, not what, to compute, where they contradict each other or cannot be met."""
     for name in ("amsgrad", "centered", "nesterov", "maximize", "capturable", "differentiable", "foreach", "fused"):
-        if not isinstance(options.get(name), (bool, int, type(None))):
-            raise wrong_type(optimizer, name, options[name], "a bool")
+        check_type(optimizer, name, options.get(name), (bool, int, type(None)), "a bool")
     if options.get("fused") and options.get("foreach"):
         raise HintError(f"{optimizer}: fused and foreach cannot both be True", fix="leave both out")
     if options.get("differentiable") and options.get("fused"):
@@ -67,14 +67,8 @@ def check_pair(optimizer: str, name: str, pair: Any, example: str) -> None:
         TypeError: it is none.
         ValueError: it has another length.
     """
-    if not isinstance(pair, (tuple, list)):
-        raise ArgumentTypeError(
-            f"{optimizer}: {name} must be a pair of numbers", operands={name: pair}, fix=f"pass {example}"
-        )
-    if len(pair) != 2:
-        raise ArgumentError(
-            f"{optimizer}: {name} must be two numbers, not {len(pair)}", operands={name: pair}, fix=f"pass {example}"
-        )
+    check_type(optimizer, name, pair, (tuple, list), f"a pair of numbers: {example}")
+    check_length(optimizer, name, pair, 2, f"numbers: {example}")
 
 
 def check_betas(optimizer: str, betas: Any) -> None:

@@ -154,7 +154,7 @@ def test_inputs_of_other_dtypes_and_kinds() -> None:
         polyad.summary(model)
     with pytest.raises(TypeError, match="dtypes must be 1 dtypes, one for each input, not 2"):
         polyad.summary(model, (2, 3), dtypes=[polyad.int64] * 2)
-    with pytest.raises(TypeError, match="input_size is 7"):
+    with pytest.raises(TypeError, match="input_size is int, not a shape"):
         polyad.summary(model, 7)  # type: ignore[arg-type]
     with pytest.raises(RuntimeError, match=r"do not agree"):
         polyad.summary(nn.Linear(3, 4), (2, 5))

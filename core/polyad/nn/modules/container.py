@@ -45,8 +45,8 @@ class _ModuleSequence(Module):
 
     def _check(self, module: Any) -> Module | None:
         """*module*, if it is a module, or None: a place that is kept free."""
-        check_type(self._get_name(), "module", module, (Module, type(None)), "a Module")
-        return module
+        checked: Module | None = check_type(self._get_name(), "module", module, (Module, type(None)), "a Module")
+        return checked
 
     def _name_at(self, index: Any) -> str:
         return list(self._modules)[position(index, len(self._modules), self._get_name())]
@@ -136,10 +136,10 @@ class Sequential(_ModuleSequence):
         return self.extend(list(self) * (self._check_times(times) - 1))
 
     def _check_times(self, times: Any) -> int:
-        check_type("Sequential * times", "times", times, int, "an int")
-        if times <= 0:
-            raise ArgumentError(f"Sequential * times: times must be positive, not {times}", fix="pass 1 or more")
-        return times
+        count: int = check_type("Sequential * times", "times", times, int, "an int")
+        if count <= 0:
+            raise ArgumentError(f"Sequential * times: times must be positive, not {count}", fix="pass 1 or more")
+        return count
 
     def forward(self, input: Any) -> Any:
         """Pass *input* through all modules in order."""

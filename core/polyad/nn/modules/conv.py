@@ -313,7 +313,8 @@ class ConvTransposeNd(ConvNd):
         check_tensor(input, type(self).__name__, "input")
         name, spatial = self._get_name(), input.shape[-self.spatial_dims :]
         check_dims(name, "input", input, (self.spatial_dims + 1, self.spatial_dims + 2))
-        wanted = tuple(output_size)
+        check_type(name, "output_size", output_size, (Sequence, Tensor), "a sequence of ints")
+        wanted = tuple(int(size) for size in output_size)
         if len(wanted) == input.ndim:
             wanted = wanted[-self.spatial_dims :]
         if len(wanted) != self.spatial_dims:

@@ -29,7 +29,7 @@ from ...device import Device
 from ...dtypes import FLOATING, DType, bfloat16, float16, float32, float64
 from ...errors import ArgumentError, ArgumentTypeError, NotSupported, PolyadError, safe_repr
 from ...functions import empty_like
-from ...kinds import State
+from ...kinds import State, Text
 from ...memory_formats import MemoryFormat
 from ...state import state, warn_user
 from ...tensor import Tensor
@@ -574,7 +574,7 @@ class Module(Explained, OlderMethods, _state.ExtraState):
         self,
         *args: Any,
         destination: OrderedDict[str, Any] | None = None,
-        prefix: str = "",
+        prefix: Text = "",
         keep_vars: bool = False,
     ) -> OrderedDict[str, Any]:
         """Parameters and persistent buffers by dotted path, in order of registration.
