@@ -309,9 +309,10 @@ _LENGTH = re.compile(r"values to unpack|^(tuple|list) index out of range$")
 
 _UNCOUNTABLE = re.compile(
     r"unsupported operand type|'.+' not supported between|(int|float)\(\) argument must be"
-    r"|object of type '\w+' has no len|'\w+' object is not iterable"
+    r"|object of type '\w+' has no len|'\w+' object is not (iterable|callable)"
+    r"|The truth value of an array"
 )
-"""Python's words for an object that is neither a number nor a sequence."""
+"""Python's words for an object that is neither a number, a sequence nor a function."""
 
 _OWN_METHOD = re.compile(
     r"iter\(\) returned non-|iteration over a 0-d array"
@@ -385,8 +386,8 @@ def explained(function: str, signature: inspect.Signature, arguments: Mapping[st
             operands=operands,
             fix=f"compare the lengths with help(polyad.{function})",
         )
-    if isinstance(error, TypeError) and _UNCOUNTABLE.match(str(error)):
-        return ArgumentTypeError(
+    if isinstance(error, (TypeError, ValueError)) and _UNCOUNTABLE.match(str(error)):
+        return (ArgumentTypeError if isinstance(error, TypeError) else OptionError)(
             f"{function}: an argument is not of the type that is needed: {error}",
             operands=operands,
             fix=f"compare the arguments with help(polyad.{function})",

@@ -155,7 +155,7 @@ class Distribution(Explained):
 
     def _get_checked_instance(self, cls: type, _instance: Any = None) -> Any:
         if _instance is not None:
-            return _instance
+            return check_type(f"{type(self).__name__}.expand", "_instance", _instance, Distribution, "a Distribution")
         if type(self).__init__ is not cls.__init__:  # type: ignore[misc]
             raise NotImplementedError(
                 f"{type(self).__name__} has an __init__ of its own and must define expand, too: {cls.__name__}'s would "

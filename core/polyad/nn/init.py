@@ -50,7 +50,9 @@ _GAINS = {
 
 
 def _check(op: str, tensor: Any) -> Tensor:
-    checked: Tensor = check_type(op, "tensor", tensor, Tensor, "a Tensor")
+    if not isinstance(tensor, Tensor):
+        check_type(op, "tensor", tensor, Tensor, "a Tensor")
+    checked: Tensor = tensor
     return checked
 
 
@@ -235,7 +237,8 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
 
 def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
     """How many inputs an output of a weight (out, in, *kernel) depends on, and how many outputs an input reaches."""
-    check_dims("init", "tensor", tensor, range(2, 65), "use uniform_ or normal_: fan_in and fan_out need a matrix")
+    if tensor.ndim < 2:
+        check_dims("init", "tensor", tensor, range(2, 65), "use uniform_ or normal_: fan_in and fan_out need a matrix")
     window = math.prod(tensor.shape[2:])
     return tensor.shape[1] * window, tensor.shape[0] * window
 

@@ -213,5 +213,7 @@ def uninitialized(shape: tuple[int, ...], device: Device | str | None, dtype: DT
 
 
 def _tensor(name: str, data: Any) -> Tensor:
-    checked: Tensor = check_type(name, "data", data, Tensor, "a Tensor")
+    if not isinstance(data, Tensor):
+        check_type(name, "data", data, Tensor, "a Tensor")
+    checked: Tensor = data
     return checked

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, MutableMapping
 from typing import Any, Literal, Protocol, TypeVar
 
-from ..arguments import check_type
-from ..errors import ArgumentTypeError, PolyadError, safe_repr
+from ..errors import ArgumentTypeError, PolyadError, safe_repr, wrong_type
 
 __all__ = ["Members", "ModuleAttributeError", "RegistrationError"]
 
@@ -76,7 +75,8 @@ def check_name(module: Registry, role: Role, name: str, replace: bool = False) -
             f"{cls.__name__}: {role} {safe_repr(name)} cannot be assigned before Module.__init__() was called",
             fix=f"call super().__init__() first in {cls.__name__}.__init__",
         )
-    check_type(f"register_{role}", "name", name, str, "a str")
+    if not isinstance(name, str):
+        raise wrong_type(f"register_{role}", "name", name, "a str")
     if "." in name:
         raise RegistrationError(
             f"register_{role}: name {safe_repr(name)} contains a dot, which separates the levels of a model",

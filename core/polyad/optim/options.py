@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from ..arguments import check_length, check_type
-from ..errors import ArgumentError, ArgumentTypeError, PolyadError
+from ..errors import ArgumentError, ArgumentTypeError, PolyadError, wrong_type
 from ..tensor import Tensor
 
 __all__ = ["check_betas", "check_hints", "check_number", "check_numbers", "check_pair"]
@@ -47,7 +47,8 @@ def check_number(
 def check_hints(optimizer: str, options: dict[str, Any]) -> None:
     """Raise for the options that say how, not what, to compute, where they contradict each other or cannot be met."""
     for name in ("amsgrad", "centered", "nesterov", "maximize", "capturable", "differentiable", "foreach", "fused"):
-        check_type(optimizer, name, options.get(name), (bool, int, type(None)), "a bool")
+        if not isinstance(options.get(name), (bool, int, type(None))):
+            raise wrong_type(optimizer, name, options[name], "a bool")
     if options.get("fused") and options.get("foreach"):
         raise HintError(f"{optimizer}: fused and foreach cannot both be True", fix="leave both out")
     if options.get("differentiable") and options.get("fused"):
@@ -67,8 +68,9 @@ def check_pair(optimizer: str, name: str, pair: Any, example: str) -> None:
         TypeError: it is none.
         ValueError: it has another length.
     """
-    check_type(optimizer, name, pair, (tuple, list), f"a pair of numbers: {example}")
-    check_length(optimizer, name, pair, 2, f"numbers: {example}")
+    if not (isinstance(pair, (tuple, list)) and len(pair) == 2):
+        check_type(optimizer, name, pair, (tuple, list), f"a pair of numbers: {example}")
+        check_length(optimizer, name, pair, 2, f"numbers: {example}")
 
 
 def check_betas(optimizer: str, betas: Any) -> None:

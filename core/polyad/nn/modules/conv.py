@@ -71,7 +71,8 @@ class ConvNd(Module):
         super().__init__()
         name = type(self).__name__
         for argument, channels in (("in_channels", in_channels), ("out_channels", out_channels)):
-            check_divisible(name, argument, channels, "groups", groups)
+            if channels % groups:
+                check_divisible(name, argument, channels, "groups", groups)
         self.in_channels = in_channels
         self.out_channels = out_channels
         self.kernel_size = self._sizes("kernel_size", kernel_size)

@@ -556,6 +556,7 @@ class Module(Explained, OlderMethods, _state.ExtraState):
 
     def type(self: T, dst_type: Any) -> T:
         """Cast all parameters and buffers to *dst_type*: a dtype, or a tensor type or its name. Returns self."""
+        check_type(f"{type(self).__name__}.type", "dst_type", dst_type, (DType, str, type), "a dtype or a tensor type")
         return self._apply(lambda tensor: tensor.type(dst_type))
 
     def cpu(self: T) -> T:

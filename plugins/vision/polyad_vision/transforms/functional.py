@@ -439,6 +439,7 @@ def rotate(
         filter_ = PILLOW_FILTERS[_mode(interpolation)]
         return img.rotate(angle, filter_, expand, center, fillcolor=_pillow_fill(fill, img))
     height, width = img.shape[-2:]
+    angle = float(angle)  # an unsigned number of NumPy's has no negative
     if angle % 90 == 0 and center is None and (expand or angle % 180 == 0 or height == width):
         return img.rot90(int(angle // 90), (-2, -1))  # exactly, as Pillow does: pixels lie on pixels
     middle = (0.0, 0.0) if center is None else (center[0] - width * 0.5, center[1] - height * 0.5)
