@@ -8,12 +8,12 @@ from types import TracebackType
 from typing import Any
 
 from ..arguments import check_choice, check_type
-from ..backend import registry
+from ..base.dtypes import DType, bfloat16, float16
+from ..base.state import state, warn_user
+from ..devices import registry
 from ..dispatch.autocast import AS_GIVEN, FLOAT32, LOWER, REFUSED, WIDEST, Setting, Settings, begin, forget_plans
-from ..dtypes import DType, bfloat16, float16
 from ..errors import ArgumentError, OptionError
 from ..ops.autocast import POLICIES
-from ..state import state, warn_user
 from ..tensor import Tensor
 
 __all__ = ["autocast", "custom_bwd", "custom_fwd", "is_autocast_available"]

@@ -7,14 +7,14 @@ from enum import Enum
 from typing import Any
 
 from ..arguments import check_type, explain
-from ..backend import registry
-from ..device import Device
-from ..dtypes import float16, float32
+from ..base.device import Device
+from ..base.dtypes import float16, float32
+from ..base.state import warn_user
+from ..devices import registry
 from ..errors import ArgumentError, OptionError, PolyadError, SettingError
 from ..history.grad_mode import no_grad
 from ..ops.creation.factories import tensor
 from ..ops.shaping.joining import stack
-from ..state import warn_user
 from ..tensor import Tensor
 
 __all__ = ["GradScaler"]

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from .. import dtypes
 from ..arguments import explain
+from ..base import dtypes
 from ..errors import SerializationError
 from ..files import FileMissing, checked_path
 from .idx import read_idx

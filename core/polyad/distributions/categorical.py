@@ -8,8 +8,8 @@ from typing import Any
 
 from .. import functions as F
 from ..arguments import check_dims
-from ..dtypes import finfo, int64
-from ..layout import Size
+from ..base.dtypes import finfo, int64
+from ..base.layout import Size
 from ..tensor import Tensor
 from . import constraints
 from .constraints import dependent_property

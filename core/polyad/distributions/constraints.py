@@ -11,7 +11,7 @@ from typing import Any, overload
 
 from .. import functions as F, linalg
 from ..arguments import Explained, check_dims, check_length, check_type, check_within, explain
-from ..dtypes import bool_, finfo
+from ..base.dtypes import bool_, finfo
 from ..errors import ArgumentError, ArgumentTypeError, ConditionError
 from ..tensor import Tensor
 

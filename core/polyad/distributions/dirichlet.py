@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from .. import functions as F
 from ..arguments import check_dims
-from ..dtypes import finfo
+from ..base.dtypes import finfo
 from ..ops.nn.activation.softmax import softmax
 from ..ops.nn.embedding import one_hot
 from ..tensor import Tensor

@@ -10,8 +10,8 @@ from typing import Any
 
 from .. import functions as F
 from ..arguments import check_dims, check_length
+from ..base.layout import Size
 from ..errors import ConditionError
-from ..layout import Size
 from ..tensor import Tensor
 from . import constraints
 from .constraints import dependent_property

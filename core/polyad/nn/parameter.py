@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import Any, TypeGuard
 
 from ..arguments import check_type
-from ..device import Device
-from ..dtypes import DType
+from ..base.device import Device
+from ..base.dtypes import DType
 from ..errors import PolyadError
 from ..ops.creation.factories import empty
 from ..tensor import Tensor

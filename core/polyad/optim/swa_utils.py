@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal
 
 from ..arguments import explain
-from ..device import Device
-from ..dtypes import int64
+from ..base.device import Device
+from ..base.dtypes import int64
+from ..base.kinds import Count, Probability
 from ..errors import ArgumentError, OptionError
 from ..history.grad_mode import no_grad
-from ..kinds import Count, Probability
 from ..nn.modules.batchnorm import BatchNorm
 from ..nn.modules.module import Module
 from ..ops.creation.factories import tensor

@@ -6,7 +6,7 @@ from typing import Literal
 
 import polyad
 from polyad import Tensor
-from polyad.kinds import PositiveNumber
+from polyad.base.kinds import PositiveNumber
 
 from .classification import ConfusionMatrix, Precision, divided
 

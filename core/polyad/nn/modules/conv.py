@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from ...arguments import check_choice, check_dims, check_divisible, check_type
-from ...device import Device
-from ...dtypes import DType
+from ...base.device import Device
+from ...base.dtypes import DType
+from ...base.kinds import PaddingMode, Positive
 from ...errors import ArgumentError, ArgumentTypeError, safe_repr
-from ...kinds import PaddingMode, Positive
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 from .. import functional as F, init
 from ..parameter import Parameter, uninitialized
 from .module import Module

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from ...arguments import check_dims, check_divisible
-from ...device import Device
-from ...dtypes import DType, int64
+from ...base.device import Device
+from ...base.dtypes import DType, int64
 from ...errors import NotSupported
 from ...history.grad_mode import no_grad
 from ...ops.creation.factories import tensor

@@ -11,8 +11,8 @@ import math
 from typing import Any, ClassVar, Literal
 
 from ...arguments import check_choice, check_dims, check_shape
-from ...device import Device
-from ...dtypes import DType
+from ...base.device import Device
+from ...base.dtypes import DType
 from ...errors import OptionError
 from ...tensor import Tensor
 from .. import functional as F

@@ -10,7 +10,8 @@ from typing import ClassVar
 
 from ...arguments import check_dims, check_length
 from ...errors import ArgumentTypeError
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 from .. import functional as F
 from .module import Module
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ...arguments import check_dims, check_shape, check_within
-from ...device import Device
-from ...dtypes import DType
+from ...base.device import Device
+from ...base.dtypes import DType
 from ...errors import ConditionError, FeatureError
 from ...tensor import Tensor
 from .. import functional as F, init

@@ -11,7 +11,7 @@ from typing import Any
 
 from ... import accelerator
 from ...arguments import check_dims
-from ...device import Device
+from ...base.device import Device
 from ...errors import DeviceError
 from ...functions import cat
 from ...tensor import Tensor

@@ -9,11 +9,11 @@ from typing import Any, TypeVar
 
 from ... import functions, linalg
 from ...arguments import check_choice, check_dims, check_shape, check_within, explain
-from ...dtypes import finfo
+from ...base.dtypes import finfo
+from ...base.kinds import Positive
 from ...errors import ArgumentError, NotSupported, safe_repr
 from ...functions import cat, dot, eye, mv, randn, vdot, where, zeros_like
 from ...history.grad_mode import no_grad
-from ...kinds import Positive
 from ...tensor import Tensor
 from .. import functional as F
 from ..modules.conv import ConvTransposeNd

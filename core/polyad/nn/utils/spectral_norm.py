@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 
 from ... import linalg
 from ...arguments import explain
+from ...base.kinds import Positive
 from ...errors import ArgumentError, OptionError, safe_repr
 from ...functions import dot, mv
 from ...history.grad_mode import no_grad
-from ...kinds import Positive
 from ...tensor import Tensor
 from .. import functional as F
 from ..modules.conv import ConvTransposeNd

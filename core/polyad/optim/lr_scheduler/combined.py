@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...arguments import check_length
+from ...base.kinds import State
 from ...errors import ArgumentError, ArgumentTypeError
-from ...kinds import State
 from ..optimizer import Optimizer
 from .plateau import ReduceLROnPlateau
 from .scheduler import LRScheduler, copied, set_value, values

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from ...arguments import check_choice
+from ...base.kinds import State
 from ...errors import ArgumentError
-from ...kinds import State
 from ..optimizer import Optimizer
 from .scheduler import LRScheduler, check_optimizer, per_group, set_value
 

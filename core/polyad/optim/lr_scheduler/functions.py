@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...arguments import check_type
-from ...kinds import State
+from ...base.kinds import State
 from ..optimizer import Optimizer
 from .scheduler import LRScheduler, check_optimizer, per_group, values
 

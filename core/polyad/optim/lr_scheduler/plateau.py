@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Literal, SupportsFloat
 
+from ...base.kinds import BelowOne
+from ...base.state import warn_user
 from ...errors import OptionError
-from ...kinds import BelowOne
-from ...state import warn_user
 from ..optimizer import Optimizer
 from .scheduler import LRScheduler, check_optimizer, per_group, set_value, values
 

@@ -9,7 +9,7 @@ from typing import Any
 import polyad
 from polyad import Tensor, nn
 from polyad.arguments import check_length, explain
-from polyad.kinds import Function, Functions, Probability, Sizes
+from polyad.base.kinds import Function, Functions, Probability, Sizes
 
 from . import functional as F
 from .inputs import InterpolationMode
