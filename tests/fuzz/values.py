@@ -99,7 +99,7 @@ def _many(shapes: list[Any]) -> bool:
             if np.prod([max(int(size), 1) for size in shape], dtype=object) > 1 << 20:
                 return True
         with contextlib.suppress(Exception):
-            if int(shape) > 1 << 20:
+            if operator.index(shape) > 1 << 20:
                 return True
     return False
 

@@ -28,7 +28,7 @@ def an_encoder_layer() -> nn.Module:
     [
         (lambda: sgd().add_param_group({"params": 5}), TypeError, "SGD.add_param_group: params is int"),
         (lambda: optim.lr_scheduler.SequentialLR(sgd(), 3, [1]), TypeError, "SequentialLR: schedulers is int"),
-        (lambda: optim.lr_scheduler.StepLR(3, 2), TypeError, "StepLR: optimizer must be an Optimizer"),
+        (lambda: optim.lr_scheduler.StepLR(3, 2), TypeError, "StepLR: optimizer is int, not an Optimizer"),
         (lambda: sgd().step(3), TypeError, "SGD.step: closure is int, not a function"),
         (lambda: Dirichlet(3), TypeError, "Dirichlet: concentration is int, not a tensor"),
         (lambda: Normal(0.0, 1.0).sample(3), TypeError, "sample_shape is int, not ints"),
@@ -42,6 +42,18 @@ def an_encoder_layer() -> nn.Module:
         (lambda: rnn.pack_sequence(-2), TypeError, "pack_sequence: sequences is int, not a list"),
         (lambda: vision.ops.box_iou(polyad.ones(2, 4), 0), TypeError, "box_iou: boxes2 is int, not a tensor"),
         (lambda: vision.transforms.RandomCrop("0"), TypeError, "RandomCrop: size is str, not an int or a sequence"),
+        (lambda: nn.Linear(2, 2).apply(len), TypeError, "Linear.apply: an argument is not of the type"),
+        (lambda: nn.Linear(2, 2).type(None), TypeError, "Linear.type: dst_type is NoneType, not a dtype"),
+        (lambda: nn.Linear(2, 2).state_dict(None, 3), TypeError, "Linear.state_dict: prefix is int, not a string"),
+        (lambda: nn.ConvTranspose1d(2, 3, 1).forward(polyad.ones(1, 2, 2), 0), TypeError, "output_size is int"),
+        (lambda: nn.ConstantPad3d(1, 1e308)(polyad.ones(1, 2, 2, 2)), RuntimeError, "pad: 1e.308 is out of the range"),
+        (lambda: polyad.amp.GradScaler("cpu", init_scale="x"), TypeError, "GradScaler: init_scale is str, not a num"),
+        (lambda: polyad.meshgrid(*[polyad.ones(3)] * 60), MemoryError, "expand: the device has not enough memory"),
+        (lambda: optim.lr_scheduler.StepLR(sgd(), polyad.ones(3)), ValueError, "StepLR: step_size is Tensor, not a n"),
+        (lambda: optim.swa_utils.AveragedModel(0)(WEIGHT), TypeError, "AveragedModel: an argument is not of the type"),
+        (lambda: Normal(0.0, 1.0).expand([], 0), TypeError, "Normal.expand: _instance is int, not a Distribution"),
+        (lambda: vision.transforms.v2.RGB()(None), TypeError, "RGB: img is NoneType, not a tensor"),
+        (lambda: vision.transforms.CenterCrop(2.5), TypeError, "CenterCrop: size is float, not an int"),
         (lambda: metrics.MeanSquaredError()(WEIGHT), TypeError, "MeanSquaredError.update: missing a required"),
         (lambda: metrics.MeanMetric().load_state_dict(WEIGHT), TypeError, "MeanMetric.load_state_dict: state_dict is"),
     ],
@@ -150,6 +162,6 @@ def test_only_classes_of_polyad_explain_themselves():
 def test_every_kind_refuses_something_and_is_a_name_for_annotations(name):
     kind = KINDS[name]
     assert hasattr(polyad.base.kinds, name)
-    assert (
-        not any(kind.fits(value) for value in (None, object(), float("nan"), -5, "no such choice")) or name == "Sizes"
-    )
+    every = (None, object(), float("nan"), -5, "no such choice")
+    refused = {"Sizes": ("no sizes", None), "BelowOne": (None, 1, float("nan")), "Text": every[:-1]}.get(name, every)
+    assert not any(kind.fits(value) for value in refused)

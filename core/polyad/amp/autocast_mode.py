@@ -7,11 +7,12 @@ from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any
 
+from ..arguments import check_choice, check_type
 from ..base.dtypes import DType, bfloat16, float16
 from ..base.state import state, warn_user
 from ..devices import registry
 from ..dispatch.autocast import AS_GIVEN, FLOAT32, LOWER, REFUSED, WIDEST, Setting, Settings, begin, forget_plans
-from ..errors import ArgumentError, ArgumentTypeError, OptionError, wrong_type
+from ..errors import ArgumentError, OptionError
 from ..ops.autocast import POLICIES
 from ..tensor import Tensor
 
@@ -57,22 +58,13 @@ class autocast:
         enabled: bool = True,
         cache_enabled: bool | None = None,
     ) -> None:
-        if not isinstance(device_type, str):
-            raise ArgumentError(
-                f"autocast: device_type must be a string, not {type(device_type).__name__}",
-                fix='pass "cpu", or tensor.device.type',
-            )
+        check_type("autocast", "device_type", device_type, str, "a string such as 'cpu'", ArgumentError)
         if not is_autocast_available(device_type):
             raise OptionError(
                 f"autocast: there is no device type {device_type!r}",
                 fix="pass one of " + ", ".join(map(repr, registry.names())),
             )
-        if dtype is not None and not isinstance(dtype, DType):
-            raise ArgumentTypeError(
-                f"autocast: dtype must be a dtype, not {type(dtype).__name__}",
-                operands={"dtype": dtype},
-                fix="pass polyad.bfloat16 or polyad.float16",
-            )
+        check_type("autocast", "dtype", dtype, (DType, type(None)), "a dtype")
         self.device = device_type
         self.fast_dtype = get_autocast_dtype(device_type) if dtype is None else dtype
         self._enabled = bool(enabled)
@@ -128,11 +120,7 @@ def _policies(device_type: str) -> Mapping[str, str]:
         begin(policies)
         return policies
     for name, policy in capabilities.autocast.items():
-        if policy not in (LOWER, FLOAT32, WIDEST, REFUSED, AS_GIVEN):
-            raise ArgumentError(
-                f"autocast: the backend of {device_type!r} gives {name} the policy {policy!r}, which is unknown",
-                fix=f"the policies are {', '.join((LOWER, FLOAT32, WIDEST, REFUSED, AS_GIVEN))}",
-            )
+        check_choice(f"backend {device_type}, {name}", "policy", policy, (LOWER, FLOAT32, WIDEST, REFUSED, AS_GIVEN))
     policies |= capabilities.autocast
     begin(policies)
     return policies
@@ -149,18 +137,12 @@ def is_autocast_available(device_type: str) -> bool:
     >>> polyad.amp.is_autocast_available("cpu"), polyad.amp.is_autocast_available("abacus")
     (True, False)
     """
-    if not isinstance(device_type, str):
-        raise ArgumentTypeError(
-            f"is_autocast_available: device_type must be a string, not {type(device_type).__name__}",
-            operands={"device_type": device_type},
-            fix='pass "cpu", or tensor.device.type',
-        )
+    check_type("is_autocast_available", "device_type", device_type, str, "a string such as 'cpu'")
     return device_type in ("cpu", "cuda") or device_type in registry.names()
 
 
 def _check_device_type(op: str, device_type: Any) -> None:
-    if not isinstance(device_type, str):
-        raise wrong_type(op, "device_type", device_type, 'the name of a device type, such as "cpu"')
+    check_type(op, "device_type", device_type, str, 'the name of a device type, such as "cpu"')
 
 
 def is_autocast_enabled(device_type: str | None = None) -> bool:
@@ -284,11 +266,7 @@ def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str) -> Ca
 
 
 def _check_type(function: str, device_type: Any) -> None:
-    if not isinstance(device_type, str):
-        raise ArgumentError(
-            f"{function}: device_type must be a string, not {type(device_type).__name__}",
-            fix='pass "cpu", or tensor.device.type',
-        )
+    check_type(function, "device_type", device_type, str, "a string such as 'cpu'", ArgumentError)
 
 
 def _cast(value: Any, device_type: str, dtype: DType) -> Any:

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Mapping
 from enum import Enum
 from typing import Any
 
+from ..arguments import check_type, explain
 from ..base.device import Device
 from ..base.dtypes import float16, float32
 from ..base.state import warn_user
 from ..devices import registry
-from ..errors import ArgumentError, ArgumentTypeError, OptionError, PolyadError, SettingError
+from ..errors import ArgumentError, OptionError, PolyadError, SettingError
 from ..history.grad_mode import no_grad
 from ..ops.creation.factories import tensor
 from ..ops.shaping.joining import stack
@@ -72,6 +73,8 @@ class GradScaler:
     >>> scaler.last_skip, scaler.get_scale()
     (['weight'], 32768.0)
     """
+
+    _unexplained = ("scale", "unscale_", "step", "update", "is_enabled", "get_scale")
 
     def __init__(
         self,
@@ -343,12 +346,7 @@ class GradScaler:
         """
         if not self._enabled:
             return
-        if not isinstance(state_dict, Mapping):
-            raise ArgumentTypeError(
-                f"GradScaler.load_state_dict: state_dict must be a dict, not {type(state_dict).__name__}",
-                operands={"state_dict": state_dict},
-                fix="pass what state_dict() gave",
-            )
+        check_type("GradScaler.load_state_dict", "state_dict", state_dict, Mapping, "a dict")
         missing = [key for key in self.state_dict() if key not in state_dict]
         if missing:
             what = "the state is empty" if not state_dict else f"the state has no {', '.join(map(repr, missing))}"
@@ -368,3 +366,6 @@ def _has_devices(device_type: str) -> bool:
         return registry.count_devices(registry.get(device_type))[0] > 0
     except Exception:
         return False
+
+
+explain(globals())

@@ -11,14 +11,15 @@ To add a kind, give the type a name here and add its row to `KINDS`.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, TypeAlias
 
 __all__ = [
-    "Copies", "Count", "Functions", "KINDS", "Kind", "Layers", "NonNegative", "Nonlinearity", "PaddingMode", "Positive",
-    "PositiveNumber", "Probability", "Sizes", "State",
+    "BelowOne", "Copies", "Count", "Function", "Functions", "KINDS", "Kind", "Layers", "NonNegative", "Nonlinearity",
+    "PaddingMode", "Positive", "PositiveNumber", "Probability", "Sizes", "State", "Text",
 ]  # fmt: skip
 
 Positive: TypeAlias = int
@@ -28,6 +29,9 @@ Copies: TypeAlias = int
 Probability: TypeAlias = float
 NonNegative: TypeAlias = float
 PositiveNumber: TypeAlias = float
+BelowOne: TypeAlias = float
+Text: TypeAlias = str
+Function: TypeAlias = Callable[..., Any]
 Functions: TypeAlias = Sequence[Callable[..., Any]]
 PaddingMode: TypeAlias = str
 Nonlinearity: TypeAlias = str
@@ -52,11 +56,23 @@ class Kind:
 
 
 def _is_int(value: Any) -> bool:
-    return isinstance(value, int) or (not isinstance(value, float) and hasattr(type(value), "__index__"))
+    if isinstance(value, int):
+        return True
+    try:
+        operator.index(value)
+    except Exception:  # an object of the user's may raise anything
+        return False
+    return True
 
 
 def _is_number(value: Any) -> bool:
+    if value.__class__ is float or value.__class__ is int:
+        return True  # asking an abstract class takes longer
     return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
 
 
 def _is_mapping(value: Any) -> bool:
@@ -96,6 +112,9 @@ KINDS: dict[str, Kind] = {
     "Probability": _numbers("a number from 0 to 1", lambda value: 0 <= value <= 1),
     "NonNegative": _numbers("a number of at least 0", lambda value: value >= 0),
     "PositiveNumber": _numbers("a number above 0", lambda value: value > 0),
+    "BelowOne": _numbers("a number below 1", lambda value: value < 1),
+    "Text": Kind("a string", "a string", _is_text, _is_text),
+    "Function": Kind("a function", "a function", callable, callable),
     "PaddingMode": _choices("zeros", "reflect", "replicate", "circular"),
     "Nonlinearity": _choices("tanh", "relu"),
     "State": Kind("a dict such as state_dict() gives", "a dict", _is_mapping, _is_mapping),

@@ -52,6 +52,7 @@ MOVED: dict[str, str] = {
     "polyad.backends.doctor": "polyad.inspection.diagnosis.doctor",
     "polyad.backends.listing": "polyad.inspection.diagnosis.listing",
     "polyad.backends.screen": "polyad.inspection.diagnosis.screen",
+    "polyad.datasets.images": "polyad.datasets.folders",
     "polyad.func.trees": "polyad.base.trees",
     "polyad.expansions": "polyad.tables.special",
     **{

@@ -6,28 +6,32 @@ To add a dataset of the same form, derive from :class:`MNIST` and name its class
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+from ..arguments import explain
 from ..base import dtypes
 from ..errors import SerializationError
 from ..files import FileMissing, checked_path
-from ..tensor import Tensor
-from ..utils.data import TensorDataset
 from .idx import read_idx
+from .pictures import Pictures
 
 __all__ = ["MNIST", "FashionMNIST"]
 
 
-class MNIST(TensorDataset):
-    """60,000 handwritten digits for training and 10,000 held out.
+class MNIST(Pictures):
+    """60,000 handwritten digits for training and 10,000 held out, 28 x 28, grey; a sample is (Pillow's picture, label).
 
-    Images are float32 (n, 1, 28, 28) in [0, 1], labels int64 (n,).
+    ``data`` is uint8 (n, 28, 28), ``targets`` int64 (n,).
 
     Args:
         root: the folder with ``train-images-idx3-ubyte.gz``, ``train-labels-idx1-ubyte.gz``,
-            ``t10k-images-idx3-ubyte.gz`` and ``t10k-labels-idx1-ubyte.gz``, or the same unpacked, without ``.gz``.
-            Nothing is downloaded.
+            ``t10k-images-idx3-ubyte.gz`` and ``t10k-labels-idx1-ubyte.gz``, or the same unpacked, without ``.gz``; or
+            the folder in which they are in ``MNIST/raw``. Nothing is downloaded.
         train: the training part; False gives the held-out part.
+        transform: called with the picture.
+        target_transform: called with the label, an int.
         download: nothing is downloaded; files that are missing are an error that says what to do.
 
     Raises:
@@ -36,14 +40,22 @@ class MNIST(TensorDataset):
         RuntimeError (SerializationError): a file is damaged, or images and labels do not belong together.
     """
 
-    classes = tuple("0123456789")
+    classes: Any = tuple("0123456789")
     install = "put the four IDX files into one folder and pass it as root"
-    images: Tensor
-    labels: Tensor
 
-    def __init__(self, root: str | os.PathLike[str], train: bool = True, download: bool = False) -> None:
+    def __init__(
+        self,
+        root: str | os.PathLike[str],
+        train: bool = True,
+        transform: Callable[[Any], Any] | None = None,
+        target_transform: Callable[[Any], Any] | None = None,
+        download: bool = False,
+    ) -> None:
+        self.root, self.train, self.transform, self.target_transform = root, train, transform, target_transform
         part = "train" if train else "t10k"
         folder = Path(checked_path(root, type(self).__name__))
+        inner = folder / type(self).__name__ / "raw"
+        folder = inner if inner.is_dir() else folder
         images_path, labels_path = (
             self._find(folder, f"{part}-{what}-ubyte") for what in ("images-idx3", "labels-idx1")
         )
@@ -59,9 +71,10 @@ class MNIST(TensorDataset):
             raise self._wrong(
                 f"{name}: {labels_path} holds label {int(labels.max())}, and there are {len(self.classes)} classes"
             )
-        self.images = images.unsqueeze(1).to(dtypes.float32) / 255
-        self.labels = labels.to(dtypes.int64)
-        super().__init__(self.images, self.labels)
+        self.data, self.images = images, images.unsqueeze(1)
+        self.targets = labels.to(dtypes.int64)
+        self.classes = list(self.classes)
+        self.class_to_idx = {name: number for number, name in enumerate(self.classes)}
 
     @classmethod
     def _find(cls, root: Path, stem: str) -> Path:
@@ -100,3 +113,6 @@ class FashionMNIST(MNIST):
         "on Debian and Ubuntu: apt install dataset-fashion-mnist, then pass root /usr/share/datasets/fashion-mnist; "
         "elsewhere put the four IDX files into one folder and pass that"
     )
+
+
+explain(globals())

@@ -25,7 +25,7 @@ from ..interop.images import decoded_picture
 from ..interop.npz import array_of, arrays_of
 from ..serialization import load
 from ..utils.data.nodes import BaseNode
-from .images import SUFFIXES
+from .folders import SUFFIXES
 from .tables import checked_files
 
 __all__ = ["DECODERS", "WebDataset"]

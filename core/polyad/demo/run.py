@@ -21,7 +21,7 @@ from polyad.datasets import Digits, FashionMNIST
 from polyad.errors import ArgumentError, NonFiniteError
 from polyad.files import trouble
 from polyad.optim import Adam
-from polyad.utils.data import DataLoader
+from polyad.utils.data import DataLoader, TensorDataset
 
 from .checkpoint import read_checkpoint, restore, write_checkpoint
 from .model import DigitClassifier
@@ -58,6 +58,15 @@ class Options:
 
 class Interrupted(Exception):
     """Ctrl-C, with what is safe on the disk."""
+
+
+class Clothes(TensorDataset):
+    """Fashion-MNIST in the form of `Digits`: images float32 (n, 1, 28, 28) in [0, 1], labels int64 (n,)."""
+
+    def __init__(self, root: Path, train: bool) -> None:
+        found = FashionMNIST(root, train)
+        self.images, self.labels, self.classes = found.images.float() / 255, found.targets, found.classes
+        super().__init__(self.images, self.labels)
 
 
 class Demo:
@@ -352,7 +361,7 @@ def _load_data(name: str, root: Path | None) -> tuple[Any, Any]:
         return Digits(train=True), Digits(train=False)
     if root is None:
         raise ArgumentError("--data fashion-mnist: no folder was given", fix=f"add --root DIR; {FashionMNIST.install}")
-    return FashionMNIST(root, train=True), FashionMNIST(root, train=False)
+    return Clothes(root, train=True), Clothes(root, train=False)
 
 
 def _make_writable(folder: Path) -> None:

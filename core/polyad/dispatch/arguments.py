@@ -307,6 +307,13 @@ _ARITY = re.compile(
 _LENGTH = re.compile(r"values to unpack|^(tuple|list) index out of range$")
 """Python's words for a sequence that is too short or too long."""
 
+_UNCOUNTABLE = re.compile(
+    r"unsupported operand type|'.+' not supported between|(int|float)\(\) argument must be"
+    r"|object of type '\w+' has no len|'\w+' object is not (iterable|callable)"
+    r"|The truth value of an array"
+)
+"""Python's words for an object that is neither a number, a sequence nor a function."""
+
 _OWN_METHOD = re.compile(
     r"iter\(\) returned non-|iteration over a 0-d array"
     r"|__\w+__(\(\))? (returned non-|should return|method not producing)"
@@ -379,13 +386,20 @@ def explained(function: str, signature: inspect.Signature, arguments: Mapping[st
             operands=operands,
             fix=f"compare the lengths with help(polyad.{function})",
         )
-    if isinstance(error, TypeError) and re.match("unsupported operand type|'.+' not supported between", str(error)):
-        return ArgumentTypeError(
-            f"{function}: an argument is not what can be computed with: {error}",
+    if isinstance(error, (TypeError, ValueError)) and _UNCOUNTABLE.match(str(error)):
+        return (ArgumentTypeError if isinstance(error, TypeError) else OptionError)(
+            f"{function}: an argument is not of the type that is needed: {error}",
             operands=operands,
-            fix="pass Python's own numbers, or tensors",
+            fix=f"compare the arguments with help(polyad.{function})",
         )
-    if isinstance(error, ValueError) and str(error).startswith("cannot convert float"):
+    if isinstance(error, AttributeError) and error.name is not None:
+        named = next((name for name, value in operands.items() if value is error.obj), "an argument")
+        return ArgumentTypeError(
+            f"{function}: {named} is {type(error.obj).__name__}, which has no {error.name}",
+            operands=operands,
+            fix=f"compare the arguments with help(polyad.{function})",
+        )
+    if isinstance(error, ValueError) and re.match("cannot convert float|math domain error", str(error)):
         return OptionError(f"{function}: a number is NaN or infinite", operands=operands, fix="use a finite number")
     if isinstance(error, TypeError) and str(error).startswith("unhashable type"):
         return ArgumentTypeError(f"{function}: {error}", operands=operands, fix="pass a str or a number as key")

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import functions as F
+from ..arguments import check_dims
 from ..base.dtypes import finfo, int64
 from ..base.layout import Size
-from ..errors import ArgumentError
 from ..tensor import Tensor
 from . import constraints
 from .constraints import dependent_property
@@ -39,12 +39,7 @@ class Categorical(Distribution):
     ) -> None:
         self._given = one_given(type(self).__name__, probs, logits)
         given: Any = logits if probs is None else probs
-        if given.ndim < 1:
-            raise ArgumentError(
-                f"{type(self).__name__}: {self._given} has no dimension, of which the elements would be the positions",
-                operands={self._given: given},
-                fix="pass a vector",
-            )
+        check_dims(type(self).__name__, self._given, given, range(1, 65), "pass a vector")
         if probs is not None:
             self.probs = probs / probs.sum(-1, keepdim=True)
         else:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, overload
 
 from .. import functions as F, linalg
-from ..arguments import Explained, explain
+from ..arguments import Explained, check_dims, check_length, check_type, check_within, explain
 from ..base.dtypes import bool_, finfo
 from ..errors import ArgumentError, ArgumentTypeError, ConditionError
 from ..tensor import Tensor
@@ -141,11 +141,7 @@ def dependent_property(fn: Callable[[Any], Any] | None = None, **known: Any) -> 
 
 class _OfBase(Constraint):
     def __init__(self, base_constraint: Constraint) -> None:
-        if not isinstance(base_constraint, Constraint):
-            raise ConditionError(
-                f"{type(self).__name__}: base_constraint is {type(base_constraint).__name__}, not a Constraint",
-                fix="pass a Constraint",
-            )
+        check_type(type(self).__name__, "base_constraint", base_constraint, Constraint, "a Constraint", ConditionError)
         self.base_constraint = base_constraint
 
     @property
@@ -157,12 +153,7 @@ class _OfBase(Constraint):
         return self.base_constraint.event_dim
 
     def _enough(self, value: Tensor) -> None:
-        if value.ndim < self.event_dim:
-            raise ArgumentError(
-                f"check: an event has {self.event_dim} dimensions, value has {value.ndim}",
-                operands={"value": value},
-                fix="add dimensions",
-            )
+        check_dims("check", "value", value, range(self.event_dim, 65), "add dimensions: an event has that number")
 
 
 class _IndependentConstraint(_OfBase):
@@ -379,12 +370,7 @@ class _Sequence(Constraint):
         return any(c.is_discrete for c in self.cseq)
 
     def _check_dim(self, value: Tensor) -> None:
-        if not -value.ndim <= self.dim < value.ndim:
-            raise ConditionError(
-                f"check: dim {self.dim} is none of value's {value.ndim} dimensions",
-                operands={"value": value},
-                fix="pass a value with more dimensions",
-            )
+        check_within("check", "dim", self.dim, -value.ndim, value.ndim, ConditionError, "a dimension of value")
 
 
 class _Cat(_Sequence):
@@ -393,10 +379,7 @@ class _Cat(_Sequence):
     def __init__(self, cseq: Sequence[Constraint], dim: int = 0, lengths: Sequence[int] | None = None) -> None:
         super().__init__(cseq, dim)
         self.lengths = [1] * len(self.cseq) if lengths is None else list(lengths)
-        if len(self.lengths) != len(self.cseq):
-            raise ConditionError(
-                f"cat: {len(self.lengths)} lengths for {len(self.cseq)} constraints", fix="pass a length for each"
-            )
+        check_length("cat", "lengths", self.lengths, len(self.cseq), "lengths, one for each constraint", ConditionError)
 
     @property
     def event_dim(self) -> int:  # type: ignore[override]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .. import functions as F
+from ..arguments import check_dims
 from ..base.dtypes import finfo
-from ..errors import ArgumentError
 from ..ops.nn.activation.softmax import softmax
 from ..ops.nn.embedding import one_hot
 from ..tensor import Tensor
@@ -33,12 +33,7 @@ class Dirichlet(ExponentialFamily):
     has_rsample = True
 
     def __init__(self, concentration: Tensor, validate_args: bool | None = None) -> None:
-        if concentration.ndim < 1:
-            raise ArgumentError(
-                "Dirichlet: concentration has no dimension, of which the elements would be the probabilities",
-                operands={"concentration": concentration},
-                fix="pass a vector",
-            )
+        check_dims("Dirichlet", "concentration", concentration, range(1, 65), "pass a vector")
         self.concentration = concentration
         super().__init__(concentration.shape[:-1], concentration.shape[-1:], validate_args=validate_args)
 

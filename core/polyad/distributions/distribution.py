@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .. import functions as F
-from ..arguments import Explained
+from ..arguments import Explained, check_type
 from ..base.layout import Size
 from ..base.state import state, warn_user
 from ..errors import ArgumentError, ShapeError
@@ -106,12 +106,7 @@ class Distribution(Explained):
     def _validate_sample(self, value: Tensor) -> None:
         """Raise ValueError unless *value* broadcasts with samples and lies in the support."""
         kind = type(self).__name__
-        if not isinstance(value, Tensor):
-            raise ArgumentError(
-                f"{kind}: value is {type(value).__name__}, not a Tensor",
-                operands={"value": value},
-                fix="wrap it in polyad.tensor(...)",
-            )
+        check_type(kind, "value", value, Tensor, "a Tensor", ArgumentError)
         shape, batch, event = tuple(value.shape), tuple(self.batch_shape), tuple(self.event_shape)
         if shape[max(len(shape) - len(event), 0) :] != event:
             raise ArgumentError(
@@ -160,7 +155,7 @@ class Distribution(Explained):
 
     def _get_checked_instance(self, cls: type, _instance: Any = None) -> Any:
         if _instance is not None:
-            return _instance
+            return check_type(f"{type(self).__name__}.expand", "_instance", _instance, Distribution, "a Distribution")
         if type(self).__init__ is not cls.__init__:  # type: ignore[misc]
             raise NotImplementedError(
                 f"{type(self).__name__} has an __init__ of its own and must define expand, too: {cls.__name__}'s would "

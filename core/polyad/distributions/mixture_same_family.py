@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import functions as F
+from ..arguments import check_type
 from ..errors import ArgumentError
 from ..history.grad_mode import no_grad
 from ..ops.nn.activation.softmax import log_softmax
@@ -43,12 +44,7 @@ class MixtureSameFamily(Distribution):
             ("mixture_distribution", mixture_distribution, Categorical),
             ("component_distribution", component_distribution, Distribution),
         ):
-            if not isinstance(value, kind):
-                raise ArgumentError(
-                    f"MixtureSameFamily: {name} is {type(value).__name__}, not a {kind.__name__}",
-                    operands={name: value},
-                    fix=f"pass a {kind.__name__}",
-                )
+            check_type("MixtureSameFamily", name, value, kind, f"a {kind.__name__}", ArgumentError)
         mixed, components = mixture_distribution.batch_shape, component_distribution.batch_shape
         for a, b in zip(reversed(mixed), reversed(components[:-1]), strict=False):
             if a != b and 1 not in (a, b):

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import functions as F
+from ..arguments import check_type
 from ..errors import NotSupported
 from ..tensor import Tensor
 from . import constraints
@@ -38,12 +39,7 @@ class Multinomial(OverCategorical):
         logits: Tensor | None = None,
         validate_args: bool | None = None,
     ) -> None:
-        if not isinstance(total_count, int):
-            raise NotSupported(
-                "Multinomial: total_count must be one int for the whole batch",
-                operands={"total_count": total_count},
-                fix="make a distribution for each number of draws",
-            )
+        check_type("Multinomial", "total_count", total_count, int, "one int for the whole batch", NotSupported)
         self.total_count = total_count
         self._over(Categorical(probs, logits, validate_args=False), validate_args)
 

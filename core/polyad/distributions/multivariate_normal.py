@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 from .. import functions as F, linalg
+from ..arguments import check_dims, check_either
 from ..errors import ArgumentError
 from ..tensor import Tensor
 from . import constraints
@@ -37,16 +38,10 @@ def half_log_det(scale_tril: Tensor) -> Tensor:
 
 def matrix_given(kind: str, error: type[ArgumentError], **matrices: Tensor | None) -> tuple[str, Tensor]:
     """The name and the value of the matrix that is given. Raises unless it is one, with two dimensions at least."""
-    given = [(name, matrix) for name, matrix in matrices.items() if matrix is not None]
-    if len(given) != 1:
-        raise error(
-            f"{kind}: {', '.join(matrices)} are three ways to say the same",
-            operands=matrices,
-            fix="pass one of them",
-        )
-    name, matrix = given[0]
-    if matrix.ndim < 2:
-        raise ArgumentError(f"{kind}: {name} is no matrix", operands={name: matrix}, fix="pass (..., D, D)")
+    name = check_either(kind, error, **matrices)
+    matrix = matrices[name]
+    assert matrix is not None
+    check_dims(kind, name, matrix, range(2, 65), "pass (..., D, D)")
     return name, matrix
 
 
@@ -113,8 +108,7 @@ class MultivariateNormal(OfMatrix):
         scale_tril: Tensor | None = None,
         validate_args: bool | None = None,
     ) -> None:
-        if loc.ndim < 1:
-            raise ArgumentError("MultivariateNormal: loc is no vector", operands={"loc": loc}, fix="pass (..., D)")
+        check_dims("MultivariateNormal", "loc", loc, range(1, 65), "pass (..., D)")
         name, matrix = matrix_given(
             "MultivariateNormal",
             ArgumentError,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..arguments import check_either
 from ..base.layout import Size
-from ..errors import ArgumentError
 from ..tensor import Tensor
 from . import constraints
 from .distribution import Distribution
@@ -17,13 +17,7 @@ CATEGORICAL = {"probs": constraints.simplex, "logits": constraints.real_vector}
 
 def one_given(kind: str, probs: Any, logits: Any) -> str:
     """The name of the one that is given. Raises ValueError unless exactly one is."""
-    if (probs is None) == (logits is None):
-        raise ArgumentError(
-            f"{kind}: probs and logits are two ways to say the same",
-            operands={"probs": probs, "logits": logits},
-            fix="pass one of them",
-        )
-    return "logits" if probs is None else "probs"
+    return check_either(kind, probs=probs, logits=logits)
 
 
 class Odds(Distribution):

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..arguments import Explained
+from ..arguments import Explained, check_choice
 from ..base.layout import Size
 from ..errors import ArgumentError
 from ..tensor import Tensor
@@ -41,8 +41,7 @@ class Transform(Explained):
     equal_by_arguments: bool = False
 
     def __init__(self, cache_size: int = 0) -> None:
-        if cache_size not in (0, 1):
-            raise ArgumentError(f"{type(self).__name__}: cache_size is {cache_size!r}", fix="pass 0 or 1")
+        check_choice(type(self).__name__, "cache_size", cache_size, (0, 1))
         self._cache_size = cache_size
         self._inv: Transform | None = None
         self._cached_x_y: tuple[Any, Any] = (None, None)

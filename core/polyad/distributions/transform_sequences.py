@@ -9,8 +9,9 @@ from operator import add
 from typing import Any
 
 from .. import functions as F
+from ..arguments import check_dims, check_length
 from ..base.layout import Size
-from ..errors import ArgumentError, ConditionError
+from ..errors import ConditionError
 from ..tensor import Tensor
 from . import constraints
 from .constraints import dependent_property
@@ -138,12 +139,7 @@ class IndependentTransform(Transform):
         return self.base_transform.sign
 
     def _enough(self, value: Tensor, dims: int) -> None:
-        if value.ndim < dims:
-            raise ArgumentError(
-                f"IndependentTransform: an event has {dims} dimensions, the value has {value.ndim}",
-                operands={"value": value},
-                fix="add dimensions",
-            )
+        check_dims("IndependentTransform", "value", value, range(dims, 65), "add dimensions")
 
     def _call(self, x: Tensor) -> Tensor:
         self._enough(x, self.domain.event_dim)
@@ -235,11 +231,14 @@ class CatTransform(_SideBySide):
     ) -> None:
         self._keep(tseq, dim, cache_size)
         self.lengths = [1] * len(self.transforms) if lengths is None else list(lengths)
-        if len(self.lengths) != len(self.transforms):
-            raise ConditionError(
-                f"CatTransform: {len(self.lengths)} lengths for {len(self.transforms)} transforms",
-                fix="pass a length for each",
-            )
+        check_length(
+            "CatTransform",
+            "lengths",
+            self.lengths,
+            len(self.transforms),
+            "lengths, one for each transform",
+            ConditionError,
+        )
 
     @lazy_property
     def event_dim(self) -> Any:

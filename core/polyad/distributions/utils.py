@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import functions as F
-from ..arguments import explain
+from ..arguments import check_dims, check_within, explain
 from ..base.dtypes import finfo, get_default_dtype
 from ..errors import ArgumentError
 from ..history.grad_mode import enable_grad
@@ -115,10 +115,7 @@ def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
     such diagonal.
     """
     n = mat.shape[-1]
-    if not -n <= diag < n:
-        raise ArgumentError(
-            f"tril_matrix_to_vec: diag {diag} is outside [{-n}, {n - 1}]", operands={"mat": mat}, fix="pass a diagonal"
-        )
+    check_within("tril_matrix_to_vec", "diag", diag, -n, n, what="a diagonal")
     return mat[..., _below_diagonal(n, diag, mat)]
 
 
@@ -126,8 +123,7 @@ def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
     """(..., D, D) matrices of which the vectors hold what is on and below diagonal *diag*, row by row. Raises
     ValueError if no D has so many elements there.
     """
-    if not vec.ndim:
-        raise ArgumentError("vec_to_tril_matrix: vec has no dimensions", operands={"vec": vec}, fix="pass (..., n)")
+    check_dims("vec_to_tril_matrix", "vec", vec, range(1, 65), "pass (..., n)")
     count = vec.shape[-1]
     first = max(-diag, 0) if count else 0  # below this, nothing is held
     n = next(n for n in range(first, first + math.isqrt(2 * count) + 2) if _held(n, diag) >= count)

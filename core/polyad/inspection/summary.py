@@ -11,11 +11,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from ..arguments import check_either, check_length, check_type
 from ..base.device import Device
 from ..base.dtypes import DType, get_default_dtype
 from ..base.layout import Size
 from ..dispatch.abstract import counting
-from ..errors import ArgumentTypeError, DeviceError, safe_repr
+from ..errors import ArgumentTypeError, DeviceError
 from ..functions import empty
 from ..history.grad_mode import no_grad
 from ..nn.modules.module import Module
@@ -165,8 +166,7 @@ def summary(
     parameters 36 (36 trainable), 144 B
     FLOPs 144 (144 FLOP), results 64 B
     """
-    if not isinstance(model, Module):
-        raise ArgumentTypeError(f"summary: model is {type(model).__name__}, not a module", fix="pass an nn.Module")
+    check_type("summary", "model", model, Module, "a Module")
     inputs = _inputs(input_size, input_data, dtypes)
     members = dict(model.named_parameters(remove_duplicate=False)) | dict(model.named_buffers(remove_duplicate=False))
     twins = {id(tensor): _twin(tensor) for tensor in members.values()}
@@ -215,20 +215,15 @@ def _twin(tensor: Tensor) -> Tensor:
 
 
 def _inputs(input_size: Any, input_data: Any, dtypes: Sequence[DType] | None) -> tuple[Any, ...]:
-    if (input_size is None) == (input_data is None):
-        raise ArgumentTypeError("summary: it needs input_size or input_data, one of the two", fix="give a shape")
+    check_either("summary", ArgumentTypeError, input_size=input_size, input_data=input_data)
     if input_data is not None:
         given = input_data if isinstance(input_data, (tuple, list)) else (input_data,)
         return tuple([_twin(one) if isinstance(one, Tensor) else one for one in given])
-    if not isinstance(input_size, (tuple, list)):
-        raise ArgumentTypeError(f"summary: input_size is {safe_repr(input_size)}", fix="give a shape: (batch, 3, 8, 8)")
+    check_type("summary", "input_size", input_size, (tuple, list), "a shape: (batch, 3, 8, 8)")
     several = bool(input_size) and all(isinstance(one, (tuple, list)) for one in input_size)
     shapes = list(input_size) if several else [input_size]
     wanted = [get_default_dtype()] * len(shapes) if dtypes is None else list(dtypes)
-    if len(wanted) != len(shapes):
-        raise ArgumentTypeError(
-            f"summary: {len(wanted)} dtypes for {len(shapes)} inputs", fix="give a dtype for each input"
-        )
+    check_length("summary", "dtypes", wanted, len(shapes), "dtypes, one for each input", ArgumentTypeError)
     return tuple([empty(tuple(shape), dtype=dtype, device=META) for shape, dtype in zip(shapes, wanted, strict=True)])
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, MutableMapping
 from typing import Any, Protocol
 
+from ..arguments import check_type
 from ..base.device import Device
 from ..base.dtypes import DType
 from ..base.memory_formats import MemoryFormat
@@ -69,12 +70,7 @@ def parse_to(
             fix="use device, dtype, tensor, non_blocking or memory_format",
         )
     memory_format = kwargs.get("memory_format")
-    if memory_format is not None and not isinstance(memory_format, MemoryFormat):
-        raise ArgumentTypeError(
-            "Module.to: memory_format must be a memory format",
-            operands={"memory_format": memory_format},
-            fix="write to(memory_format=polyad.channels_last)",
-        )
+    check_type("Module.to", "memory_format", memory_format, (MemoryFormat, type(None)), "a memory format")
     device, dtype = kwargs.get("device"), kwargs.get("dtype")
     rest = list(args)
     first = rest.pop(0) if rest else kwargs.get("tensor")
@@ -92,12 +88,7 @@ def parse_to(
             f"Module.to: takes at most 3 positional arguments, got {len(args)}",
             fix="name the others: dtype=..., non_blocking=...",
         )
-    if device is not None and not isinstance(device, (Device, str, int)):
-        raise ArgumentTypeError(
-            "Module.to: takes a device, a dtype or a tensor",
-            operands={"got": device},
-            fix='write to("opencl") or to(polyad.float16)',
-        )
+    check_type("Module.to", "device", device, (Device, str, int, type(None)), "a device, a dtype or a tensor")
     if dtype is not None and not (isinstance(dtype, DType) and (dtype.is_floating_point or dtype.is_complex)):
         raise ArgumentTypeError(
             "Module.to: dtype must be floating point or complex",

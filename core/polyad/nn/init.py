@@ -12,11 +12,11 @@ from functools import wraps
 from typing import Any
 
 from .. import linalg, special
-from ..arguments import explain
+from ..arguments import check_choice, check_dims, check_divisible, check_type, explain
 from ..base.dtypes import float32, float64
 from ..base.state import warn_user
 from ..devices import registry
-from ..errors import ArgumentError, ArgumentTypeError, safe_repr
+from ..errors import ArgumentError
 from ..functions import empty, rand
 from ..history.grad_mode import no_grad
 from ..random import Generator
@@ -52,12 +52,9 @@ _GAINS = {
 
 def _check(op: str, tensor: Any) -> Tensor:
     if not isinstance(tensor, Tensor):
-        raise ArgumentTypeError(
-            f"{op}: tensor must be a Tensor, not {type(tensor).__name__}",
-            operands={"tensor": tensor},
-            fix="pass the tensor that is to be filled",
-        )
-    return tensor
+        check_type(op, "tensor", tensor, Tensor, "a Tensor")
+    checked: Tensor = tensor
+    return checked
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
@@ -81,11 +78,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
                 "calculate_gain: the negative slope must be a number", operands={"param": param}, fix="pass a float"
             )
         return math.sqrt(2.0 / (1 + slope**2))
-    if not isinstance(nonlinearity, str) or nonlinearity not in _GAINS:
-        raise ArgumentError(
-            f"calculate_gain: unknown nonlinearity {safe_repr(nonlinearity)}",
-            fix=f"use leaky_relu or one of {', '.join(_GAINS)}",
-        )
+    check_choice("calculate_gain", "nonlinearity", nonlinearity, ("leaky_relu", *_GAINS))
     return _GAINS[nonlinearity]
 
 
@@ -212,8 +205,7 @@ def eye_(tensor: Tensor) -> Tensor:
     >>> nn.init.eye_(polyad.empty(2, 3)).tolist()
     [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
     """
-    if _check("eye_", tensor).ndim != 2:
-        raise ArgumentError("eye_: tensor must be 2-d", operands={"tensor": tensor}, fix="pass a matrix")
+    check_dims("eye_", "tensor", _check("eye_", tensor), (2,))
     with no_grad():
         tensor.zero_()
         for position in range(min(tensor.shape)):
@@ -232,16 +224,8 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     >>> nn.init.dirac_(polyad.empty(1, 1, 3)).tolist()
     [[[0.0, 1.0, 0.0]]]
     """
-    if _check("dirac_", tensor).ndim not in (3, 4, 5):
-        raise ArgumentError(
-            "dirac_: tensor must be 3-d, 4-d or 5-d", operands={"tensor": tensor}, fix="pass a convolution's weight"
-        )
-    if groups <= 0 or tensor.shape[0] % groups:
-        raise ArgumentError(
-            f"dirac_: the first size of tensor must be divisible by groups: {tensor.shape[0]} and {groups}",
-            operands={"tensor": tensor},
-            fix="choose groups among the divisors of the first size",
-        )
+    check_dims("dirac_", "tensor", _check("dirac_", tensor), (3, 4, 5), "pass a convolution's weight")
+    check_divisible("dirac_", "tensor.shape[0]", tensor.shape[0], "groups", groups)
     each = tensor.shape[0] // groups
     centre = tuple(size // 2 for size in tensor.shape[2:])
     with no_grad():
@@ -255,19 +239,14 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
 def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
     """How many inputs an output of a weight (out, in, *kernel) depends on, and how many outputs an input reaches."""
     if tensor.ndim < 2:
-        raise ArgumentError(
-            f"init: fan_in and fan_out need a tensor of at least 2 dimensions, not {tensor.ndim}",
-            operands={"tensor": tensor},
-            fix="use uniform_ or normal_",
-        )
+        check_dims("init", "tensor", tensor, range(2, 65), "use uniform_ or normal_: fan_in and fan_out need a matrix")
     window = math.prod(tensor.shape[2:])
     return tensor.shape[1] * window, tensor.shape[0] * window
 
 
 def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
     mode = mode.lower() if isinstance(mode, str) else mode
-    if mode not in ("fan_in", "fan_out"):
-        raise ArgumentError(f"init: unknown mode {safe_repr(mode)}", fix="use fan_in or fan_out")
+    check_choice("init", "mode", mode, ("fan_in", "fan_out"))
     return _calculate_fan_in_and_fan_out(tensor)[mode == "fan_out"]
 
 
@@ -376,10 +355,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
     >>> (w @ w.T).round(decimals=4).abs().tolist()
     [[1.0, 0.0], [0.0, 1.0]]
     """
-    if _check("orthogonal_", tensor).ndim < 2:
-        raise ArgumentError(
-            "orthogonal_: tensor must have at least 2 dimensions", operands={"tensor": tensor}, fix="pass a matrix"
-        )
+    check_dims("orthogonal_", "tensor", _check("orthogonal_", tensor), range(2, 65))
     if 0 in tensor.shape or not has_data(tensor):
         return tensor
     rows, columns = tensor.shape[0], math.prod(tensor.shape[1:])
@@ -403,8 +379,7 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Gener
     >>> (nn.init.sparse_(polyad.empty(10, 3), 0.5) == 0).sum(0).tolist()
     [5, 5, 5]
     """
-    if _check("sparse_", tensor).ndim != 2:
-        raise ArgumentError("sparse_: tensor must be 2-d", operands={"tensor": tensor}, fix="pass a matrix")
+    check_dims("sparse_", "tensor", _check("sparse_", tensor), (2,))
     zeros = math.ceil(sparsity * tensor.shape[0])
     with no_grad():
         tensor.normal_(0, std, generator=generator)

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeGuard
 
+from ..arguments import check_type
 from ..base.device import Device
 from ..base.dtypes import DType
-from ..errors import ArgumentTypeError, PolyadError
+from ..errors import PolyadError
 from ..ops.creation.factories import empty
 from ..tensor import Tensor
 
@@ -213,9 +214,6 @@ def uninitialized(shape: tuple[int, ...], device: Device | str | None, dtype: DT
 
 def _tensor(name: str, data: Any) -> Tensor:
     if not isinstance(data, Tensor):
-        raise ArgumentTypeError(
-            f"{name}: data must be a Tensor, not {type(data).__name__}",
-            operands={"data": data},
-            fix=f"make it one: {name}(polyad.tensor(...))",
-        )
-    return data
+        check_type(name, "data", data, Tensor, "a Tensor")
+    checked: Tensor = data
+    return checked

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, MutableMapping
 from typing import Any, Literal, Protocol, TypeVar
 
-from ..errors import ArgumentTypeError, PolyadError, safe_repr
+from ..errors import ArgumentTypeError, PolyadError, safe_repr, wrong_type
 
 __all__ = ["Members", "ModuleAttributeError", "RegistrationError"]
 
@@ -76,11 +76,7 @@ def check_name(module: Registry, role: Role, name: str, replace: bool = False) -
             fix=f"call super().__init__() first in {cls.__name__}.__init__",
         )
     if not isinstance(name, str):
-        raise ArgumentTypeError(
-            f"register_{role}: name must be a str, not {type(name).__name__}",
-            operands={"name": name},
-            fix="pass the name as a string",
-        )
+        raise wrong_type(f"register_{role}", "name", name, "a str")
     if "." in name:
         raise RegistrationError(
             f"register_{role}: name {safe_repr(name)} contains a dot, which separates the levels of a model",

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import ArgumentError, ArgumentTypeError, OptionError, PolyadError
+from ..arguments import check_choice, check_type
+from ..errors import ArgumentError, OptionError, PolyadError
 from ..history.grad_mode import enable_grad, no_grad
 from ..ops.pointwise.complex_numbers import view_as_real
 from ..ops.shaping.joining import cat
@@ -111,23 +112,16 @@ class LBFGS(Optimizer):
             RuntimeError: ``line_search_fn`` is neither None nor "strong_wolfe"; nothing was changed.
             AssertionError: groups were put into ``param_groups`` by hand.
         """
-        if not callable(closure):
-            raise ArgumentTypeError(
-                "LBFGS.step: it needs a closure that computes the loss and its gradients",
-                operands={"closure": closure},
-                fix="pass a function that calls zero_grad(), computes the loss, calls backward() and returns the loss",
-            )
+        closure = check_type(
+            "LBFGS.step", "closure", closure, Callable, "a closure that computes the loss and its gradients"
+        )
         if len(self.param_groups) != 1:
             raise SeveralGroups(
                 f"LBFGS.step: {len(self.param_groups)} groups; a step goes along one direction for all parameters",
                 fix="put all parameters into a single group",
             )
         group = self.param_groups[0]
-        if group["line_search_fn"] not in (None, "strong_wolfe"):
-            raise OptionError(
-                f"LBFGS.step: line_search_fn must be None or 'strong_wolfe', not {group['line_search_fn']!r}",
-                fix="choose one of the two",
-            )
+        check_choice("LBFGS.step", "line_search_fn", group["line_search_fn"], (None, "strong_wolfe"), OptionError)
         with no_grad():
             return self._iterate(closure, group)
 

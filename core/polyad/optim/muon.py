@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ..arguments import check_choice, check_length
 from ..errors import ArgumentError
 from ..ops.creation.factories import zeros_like
 from ..ops.optim.muon import _muon_step
@@ -79,16 +80,8 @@ class Muon(Optimizer):
 
     def _check_options(self, options: dict[str, Any]) -> None:
         check_numbers("Muon", options, "lr", "momentum", "weight_decay")
-        if options["adjust_lr_fn"] not in _ADJUSTMENTS:
-            raise ArgumentError(
-                f"Muon: adjust_lr_fn must be one of {_ADJUSTMENTS}, not {options['adjust_lr_fn']!r}",
-                fix="leave it out, or match the size of AdamW's updates",
-            )
-        if len(options["ns_coefficients"]) != 3:
-            raise ArgumentError(
-                f"Muon: ns_coefficients must be 3 numbers, not {len(options['ns_coefficients'])}",
-                fix="leave it out",
-            )
+        check_choice("Muon", "adjust_lr_fn", options["adjust_lr_fn"], _ADJUSTMENTS)
+        check_length("Muon", "ns_coefficients", options["ns_coefficients"], 3, "numbers")
         if not options["ns_steps"] < 100:
             raise ArgumentError(
                 f"Muon: ns_steps must be less than 100, not {options['ns_steps']}", fix="choose about 5 steps"

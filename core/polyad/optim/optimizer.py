@@ -19,12 +19,12 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar, TypeVar
 
-from ..arguments import Explained, explained_call
+from ..arguments import Explained, check_type, explained_call
 from ..base.dtypes import float32, float64, get_default_dtype
 from ..base.kinds import State
 from ..base.layout import has_internal_overlap
 from ..base.state import state as thread, user_line, warn_user
-from ..errors import ArgumentError, ArgumentTypeError, NotSupported, PolyadError, describe, wrong_type
+from ..errors import ArgumentError, ArgumentTypeError, NotSupported, PolyadError, describe
 from ..history.grad_mode import enable_grad, set_grad_enabled
 from ..history.hooks import RemovableHandle, register
 from ..ops.creation.factories import tensor
@@ -89,12 +89,7 @@ class Optimizer(Explained):
                 operands={"params": params},
                 fix=f"put it into a list: {name}([parameter])",
             )
-        if not isinstance(params, Iterable):
-            raise ArgumentTypeError(
-                f"{name}: params must be an iterable of tensors or dicts, not {type(params).__name__}",
-                operands={"params": params},
-                fix="pass model.parameters()",
-            )
+        check_type(name, "params", params, Iterable, "an iterable of tensors or dicts, such as model.parameters()")
         self._check_options(defaults)
         self.defaults = defaults
         self.state = defaultdict(dict)
@@ -121,12 +116,7 @@ class Optimizer(Explained):
             ValueError: a parameter is no leaf, is given twice, or is in another group already.
         """
         name = type(self).__name__
-        if not isinstance(param_group, dict):
-            raise ArgumentTypeError(
-                f"{name}: a parameter group must be a dict, not {type(param_group).__name__}",
-                operands={"param_group": param_group},
-                fix='pass {"params": [...]}',
-            )
+        check_type(name, "param_group", param_group, dict, "a dict such as {'params': [...]}")
         if "params" not in param_group:
             raise MissingKey(
                 f"{name}: a parameter group has no entry 'params'",
@@ -139,8 +129,7 @@ class Optimizer(Explained):
                 f"{name}: params is a set, whose order changes from run to run",
                 fix="pass a list, so that a saved state finds its parameters",
             )
-        if not isinstance(params, Iterable):
-            raise wrong_type(f"{name}.add_param_group", "params", params, "an iterable of tensors")
+        check_type(f"{name}.add_param_group", "params", params, Iterable, "an iterable of tensors")
         params = [params] if isinstance(params, Tensor) else list(params)
         names = [item[0] for item in params if isinstance(item, tuple) and len(item) == 2]
         if names:
@@ -153,12 +142,7 @@ class Optimizer(Explained):
         known = {id(param): number for number, group in enumerate(self.param_groups) for param in group["params"]}
         for position, param in enumerate(params):
             label = names[position] if names else f"params[{position}]"
-            if not isinstance(param, Tensor):
-                raise ArgumentTypeError(
-                    f"{name}: {label} must be a tensor, not {type(param).__name__}",
-                    operands={label: param},
-                    fix="pass model.parameters(), or a list of tensors",
-                )
+            check_type(name, label, param, Tensor, "a tensor")
             self._check_param(label, param)
             if id(param) in known:
                 raise ArgumentError(

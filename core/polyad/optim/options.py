@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ..arguments import check_length, check_type
 from ..errors import ArgumentError, ArgumentTypeError, PolyadError, wrong_type
 from ..tensor import Tensor
 
@@ -67,14 +68,9 @@ def check_pair(optimizer: str, name: str, pair: Any, example: str) -> None:
         TypeError: it is none.
         ValueError: it has another length.
     """
-    if not isinstance(pair, (tuple, list)):
-        raise ArgumentTypeError(
-            f"{optimizer}: {name} must be a pair of numbers", operands={name: pair}, fix=f"pass {example}"
-        )
-    if len(pair) != 2:
-        raise ArgumentError(
-            f"{optimizer}: {name} must be two numbers, not {len(pair)}", operands={name: pair}, fix=f"pass {example}"
-        )
+    if not (isinstance(pair, (tuple, list)) and len(pair) == 2):
+        check_type(optimizer, name, pair, (tuple, list), f"a pair of numbers: {example}")
+        check_length(optimizer, name, pair, 2, f"numbers: {example}")
 
 
 def check_betas(optimizer: str, betas: Any) -> None:

@@ -14,6 +14,7 @@ from typing import Any, Literal
 from ..arguments import explain
 from ..base.device import Device
 from ..base.dtypes import int64
+from ..base.kinds import Count, Probability
 from ..errors import ArgumentError, OptionError
 from ..history.grad_mode import no_grad
 from ..nn.modules.batchnorm import BatchNorm
@@ -37,7 +38,7 @@ Average = Callable[[Tensor, Tensor, Any], Tensor]
 ManyAverages = Callable[[Sequence[Tensor], Sequence[Tensor], Any], None]
 
 
-def get_ema_avg_fn(decay: float = 0.999) -> Average:
+def get_ema_avg_fn(decay: Probability = 0.999) -> Average:
     """The moving average ``decay * average + (1 - decay) * parameter``, for `AveragedModel`.
 
     Raises ValueError unless decay is in [0, 1].
@@ -47,7 +48,6 @@ def get_ema_avg_fn(decay: float = 0.999) -> Average:
     >>> get_ema_avg_fn(0.75)(polyad.tensor(4.0), polyad.tensor(8.0), 1).item()
     5.0
     """
-    _check_decay(decay)
 
     @no_grad()
     def ema_update(ema_param: Tensor, current_param: Tensor, num_averaged: Any) -> Tensor:
@@ -56,7 +56,7 @@ def get_ema_avg_fn(decay: float = 0.999) -> Average:
     return ema_update
 
 
-def get_ema_multi_avg_fn(decay: float = 0.999) -> ManyAverages:
+def get_ema_multi_avg_fn(decay: Probability = 0.999) -> ManyAverages:
     """As `get_ema_avg_fn`, of a list of parameters, written over the averages.
 
     Raises ValueError unless decay is in [0, 1].
@@ -108,13 +108,6 @@ def _each(average: Average) -> ManyAverages:
             mean.copy_(average(mean, param, num_averaged))
 
     return update
-
-
-def _check_decay(decay: float) -> None:
-    if not 0 <= decay <= 1:
-        raise ArgumentError(
-            f"swa_utils: decay must be between 0 and 1, not {decay}", fix="choose another decay, such as 0.999"
-        )
 
 
 class AveragedModel(Module):
@@ -268,22 +261,12 @@ class SWALR(LRScheduler):
         self,
         optimizer: Optimizer,
         swa_lr: float | list[float],
-        anneal_epochs: int = 10,
+        anneal_epochs: Count = 10,
         anneal_strategy: Literal["cos", "linear"] = "cos",
         last_epoch: int = -1,
     ) -> None:
         check_optimizer("SWALR", optimizer)
         rates = per_group("SWALR", "swa_lr", swa_lr, optimizer)
-        if anneal_strategy not in ("cos", "linear"):
-            raise ArgumentError(
-                f"SWALR: anneal_strategy must be 'cos' or 'linear', not {anneal_strategy!r}",
-                fix="choose one of the two",
-            )
-        if not isinstance(anneal_epochs, int) or anneal_epochs < 0:
-            raise ArgumentError(
-                f"SWALR: anneal_epochs must be a whole number from 0 on, not {anneal_epochs}",
-                fix="choose another anneal_epochs",
-            )
         for rate, group in zip(rates, optimizer.param_groups, strict=True):
             group["swa_lr"] = rate
         self._anneal_strategy = anneal_strategy

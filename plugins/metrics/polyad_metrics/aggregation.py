@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polyad
 from polyad import Tensor
+from polyad.arguments import check_choice
 from polyad.base.kinds import Positive
 from polyad.base.state import warn_user
 from polyad.errors import ArgumentError, ShapeError
@@ -75,11 +76,8 @@ class _OfValues(Metric):
 
     def __init__(self, nan_strategy: str | float = "warn") -> None:
         super().__init__()
-        if isinstance(nan_strategy, str) and nan_strategy not in ("error", "warn", "ignore"):
-            raise ArgumentError(
-                f"{type(self).__name__}: nan_strategy is {nan_strategy!r}",
-                fix='pass "error", "warn", "ignore", or a number to put in the place of NaN',
-            )
+        if isinstance(nan_strategy, str):
+            check_choice(type(self).__name__, "nan_strategy", nan_strategy, ("error", "warn", "ignore"))
         self.nan_strategy = nan_strategy
 
     def _values_of(self, value: Tensor | float) -> Tensor:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import polyad
 from polyad import Tensor
-from polyad.errors import ArgumentError
+from polyad.base.kinds import PositiveNumber
 
 from .classification import ConfusionMatrix, Precision, divided
 
@@ -42,7 +44,7 @@ class FBetaScore(Precision):
     def __init__(
         self,
         task: str,
-        beta: float = 1.0,
+        beta: PositiveNumber = 1.0,
         threshold: float = 0.5,
         num_classes: int | None = None,
         num_labels: int | None = None,
@@ -52,8 +54,6 @@ class FBetaScore(Precision):
         validate_args: bool = True,
     ) -> None:
         super().__init__(task, threshold, num_classes, num_labels, average, top_k, ignore_index, validate_args)
-        if not beta > 0:
-            raise ArgumentError(f"FBetaScore: beta is {beta!r}", fix="pass a number above 0")
         self.beta = beta
 
     def _value(self, tp: Tensor, fp: Tensor, fn: Tensor, tn: Tensor) -> Tensor:
@@ -186,18 +186,13 @@ class CohenKappa(_OfMatrix):
 
     def __init__(
         self,
-        task: str,
+        task: Literal["binary", "multiclass"],
         threshold: float = 0.5,
         num_classes: int | None = None,
-        weights: str | None = None,
+        weights: Literal["linear", "quadratic", "none"] | None = None,
         ignore_index: int | None = None,
         validate_args: bool = True,
     ) -> None:
-        if weights not in ("linear", "quadratic", "none", None) or task == "multilabel":
-            raise ArgumentError(
-                f"CohenKappa: task is {task!r}, weights {weights!r}",
-                fix='pass "binary" or "multiclass", and "linear", "quadratic" or None',
-            )
         super().__init__(task, threshold, num_classes, None, ignore_index, validate_args)
         self.weights = weights
 

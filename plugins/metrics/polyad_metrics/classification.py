@@ -14,11 +14,10 @@ Where a value would be 0 / 0 it is 0, as in torchmetrics and scikit-learn.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import polyad
 from polyad import Tensor
-from polyad.errors import ArgumentError
 
 from .inputs import Options, counted, options
 from .metric import Metric
@@ -202,15 +201,11 @@ class ConfusionMatrix(Metric):
         threshold: float = 0.5,
         num_classes: int | None = None,
         num_labels: int | None = None,
-        normalize: str | None = None,
+        normalize: Literal["true", "pred", "all", "none"] | None = None,
         ignore_index: int | None = None,
         validate_args: bool = True,
     ) -> None:
         super().__init__()
-        if normalize not in ("true", "pred", "all", "none", None):
-            raise ArgumentError(
-                f"ConfusionMatrix: normalize is {normalize!r}", fix='pass "true", "pred", "all" or None'
-            )
         self.options = options(
             "ConfusionMatrix", task, threshold, num_classes, num_labels, "none", 1, ignore_index, validate_args
         )

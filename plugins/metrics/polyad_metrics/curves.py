@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import polyad
 from polyad import Tensor
+from polyad.arguments import check_choice
 from polyad.errors import ArgumentError
 
 from .classification import divided
@@ -54,9 +55,7 @@ class _OverThresholds(Metric):
     ) -> None:
         super().__init__()
         name = type(self).__name__
-        if average not in self._averages:
-            shown = ", ".join(map(repr, self._averages))
-            raise ArgumentError(f"{name}: average is {average!r}", fix=f"pass one of {shown}")
+        check_choice(name, "average", average, self._averages)
         self.options = options(name, task, 0.5, num_classes, num_labels, average, 1, ignore_index, validate_args)
         self.thresholds = _thresholds(name, thresholds)
         if self.thresholds is None:

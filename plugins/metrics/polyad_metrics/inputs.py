@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import polyad
 from polyad import Tensor
+from polyad.arguments import check_choice
 from polyad.errors import ArgumentError, DTypeError, ShapeError
 
 TASKS = ("binary", "multiclass", "multilabel")
@@ -53,8 +54,7 @@ def options(
     def refused(what: str, fix: str) -> ArgumentError:
         return ArgumentError(f"{metric}: {what}", fix=fix)
 
-    if task not in TASKS:
-        raise refused(f"task is {task!r}", 'pass "binary", "multiclass" or "multilabel"')
+    check_choice(metric, "task", task, TASKS)
     name, count = {
         "binary": ("", 1),
         "multiclass": ("num_classes", num_classes),
@@ -65,8 +65,7 @@ def options(
         raise refused(f"{name} is {count!r} for task {task!r}", f"pass an int of at least {least} as {name}")
     if not 0 <= threshold <= 1:
         raise refused(f"threshold is {threshold!r}", "pass a number in [0, 1]")
-    if average not in AVERAGES:
-        raise refused(f"average is {average!r}", 'pass "micro", "macro", "weighted" or "none"')
+    check_choice(metric, "average", average, AVERAGES)
     if not isinstance(top_k, int) or not 1 <= top_k <= (count if task == "multiclass" else 1):
         raise refused(f"top_k is {top_k!r} for task {task!r}", "pass 1, or for multiclass an int up to num_classes")
     return Options(metric, task, count, float(threshold), top_k, average, ignore_index, validate_args)

@@ -12,7 +12,7 @@ import polyad
 from polyad import Tensor
 from polyad.arguments import Explained
 from polyad.base.kinds import State
-from polyad.errors import ArgumentError, ArgumentTypeError, DTypeError
+from polyad.errors import ArgumentError, ArgumentTypeError, DTypeError, safe_repr
 
 
 class Metric(Explained, ABC):
@@ -51,7 +51,8 @@ class Metric(Explained, ABC):
         """
         if dist_reduce_fx not in self._WAYS or (default is None) != (dist_reduce_fx == "cat"):
             raise ArgumentError(
-                f"add_state: {name} with default {default!r} is merged by {dist_reduce_fx!r}",
+                f"add_state: {safe_repr(name)} with this default is merged by {safe_repr(dist_reduce_fx)}",
+                operands={"default": default},
                 fix='pass a tensor and "sum", "max" or "min", or no default and "cat"',
             )
         self._states[name] = (default, dist_reduce_fx)

@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple
 
 import polyad
 from polyad import Tensor
+from polyad.arguments import check_dims, check_shape
 from polyad.base.kinds import Count, Positive
 from polyad.errors import ArgumentError, DTypeError, ShapeError
 
@@ -335,12 +336,7 @@ class _OfSums(Metric):
 
     def update(self, preds: Tensor, target: Tensor) -> None:
         """Count a batch: two tensors of one shape."""
-        if preds.shape != target.shape:
-            raise ShapeError(
-                f"{type(self).__name__}: preds {tuple(preds.shape)} and target {tuple(target.shape)} differ",
-                operands={"preds": preds, "target": target},
-                fix="pass two tensors of one shape",
-            )
+        check_shape(type(self).__name__, "preds", preds, target.shape)
         total, whole = self._sums(preds.to(self.total.dtype), target.to(self.total.dtype))
         self.total, self.whole = self.total + total, self.whole + whole
 
@@ -406,12 +402,7 @@ class CosineSimilarity(Metric):
 
     def update(self, preds: Tensor, target: Tensor) -> None:
         """Count a batch: two tensors (N, D)."""
-        if preds.ndim != 2:
-            raise ShapeError(
-                f"CosineSimilarity: preds {tuple(preds.shape)} is not (N, D)",
-                operands={"preds": preds},
-                fix="pass rows of vectors",
-            )
+        check_dims("CosineSimilarity", "preds", preds, (2,), "pass rows of vectors", ShapeError)
         p, t = _pairs("CosineSimilarity", preds, target)
         self.values = [*self.values, (p * t).sum(1) / ((p * p).sum(1).sqrt() * (t * t).sum(1).sqrt())]
 

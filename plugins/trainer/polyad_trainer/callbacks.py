@@ -13,7 +13,8 @@ from typing import Any
 
 import pluggy
 
-from polyad.errors import ArgumentError, PolyadError
+from polyad.arguments import check_choice
+from polyad.errors import PolyadError
 
 __all__ = ["Callback", "EarlyStopping", "Hooks", "LearningRateMonitor", "NotLogged", "hook", "takes"]
 
@@ -265,8 +266,7 @@ class LearningRateMonitor(Callback):
 
 def sign_of(mode: str, who: str) -> int:
     """1 where more is better, else -1."""
-    if mode not in ("min", "max"):
-        raise ArgumentError(f'{who}: mode is {mode!r}, not "min" or "max"', fix='pass "min" for losses')
+    check_choice(who, "mode", mode, ("min", "max"))
     return 1 if mode == "max" else -1
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import polyad
+from polyad.arguments import check_choice
 from polyad.errors import ArgumentError
 from polyad.nn.utils import clip_grad_norm_, clip_grad_value_
 from polyad.optim import LBFGS, Optimizer
@@ -74,8 +75,7 @@ def _schedule(given: Any, monitor: str | None) -> Schedule:
             fix="use scheduler, interval, frequency, monitor, strict, name",
         )
     schedule = Schedule(**{"monitor": monitor, **given})
-    if schedule.interval not in ("epoch", "step"):
-        raise ArgumentError(f"configure_optimizers: interval is {schedule.interval!r}", fix='pass "epoch" or "step"')
+    check_choice("configure_optimizers", "interval", schedule.interval, ("epoch", "step"))
     return schedule
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from polyad import Tensor
+from polyad.arguments import check_choice
 from polyad.errors import ArgumentError
 
 __all__ = ["Results"]
@@ -55,8 +56,7 @@ class Results:
         self, name: str, value: Any, on_step: bool, on_epoch: bool, weight: float, how: str, bar: bool, logger: bool
     ) -> Any:
         """Note a value; gives it as it is kept."""
-        if how not in REDUCTIONS:
-            raise ArgumentError(f"log: reduce_fx is {how!r}", fix="pass one of " + ", ".join(map(repr, REDUCTIONS)))
+        check_choice("log", "reduce_fx", how, REDUCTIONS)
         self._options[name] = (on_step, on_epoch, bar, logger)
         if isinstance(value, Tensor):
             if value.numel() != 1:

@@ -11,6 +11,7 @@ from typing import Any
 
 import polyad
 from polyad import Tensor
+from polyad.arguments import check_choice, check_type
 from polyad.errors import ArgumentError
 
 from . import loop, state
@@ -161,13 +162,9 @@ class Trainer(Standing):
             if type(count) is not int or count < 1:
                 raise ArgumentError(f"Trainer: {name} is {count!r}, not a positive int", fix="pass 1 or more")
         self.precision = "32-true" if precision is None else str(precision)
-        if self.precision not in PRECISIONS:
-            raise ArgumentError(f"Trainer: precision is {precision!r}", fix="pass one of " + ", ".join(PRECISIONS))
+        check_choice("Trainer", "precision", self.precision, PRECISIONS)
         self._is_mixed = self.precision.endswith("mixed") or self.precision in ("bf16", "16")
-        if gradient_clip_algorithm not in (None, "norm", "value"):
-            raise ArgumentError(
-                f"Trainer: gradient_clip_algorithm is {gradient_clip_algorithm!r}", fix='pass "norm" or "value"'
-            )
+        check_choice("Trainer", "gradient_clip_algorithm", gradient_clip_algorithm, (None, "norm", "value"))
         if devices not in ("auto", 1, "1", [0], None, -1):
             raise ArgumentError(f"Trainer: devices is {devices!r}; there is one device", fix="pass devices=1")
         self.fast_dev_run = int(fast_dev_run)
@@ -531,11 +528,7 @@ class Trainer(Standing):
     # ---------------------------------------------------------------------------------------------------------- private
 
     def _attach(self, module: Any, stage: str, data: Any, datamodule: Any) -> None:
-        if not isinstance(module, LightningModule):
-            raise ArgumentError(
-                f"Trainer: the model is {type(module).__name__}, not a LightningModule",
-                fix="derive it from polyad.trainer.LightningModule, or build Trainer(model, optimizer, loss)",
-            )
+        check_type("Trainer", "model", module, LightningModule, "a LightningModule", ArgumentError)
         self.lightning_module, self.stage = module, stage
         module.trainer = self
         self.hooks.begin()

@@ -9,7 +9,7 @@ from typing import Any
 
 import polyad
 from polyad import Tensor
-from polyad.arguments import explain
+from polyad.arguments import check_dims, check_length, explain
 from polyad.errors import ArgumentError, ArgumentTypeError
 
 from .transforms.functional import pil_to_tensor, to_pil_image
@@ -51,10 +51,7 @@ def make_grid(
         tensor = tensor[None]
     if tensor.dim() == 3:
         tensor = tensor[None]
-    if tensor.dim() != 4:
-        raise ArgumentError(
-            f"make_grid: tensor has shape {tuple(tensor.shape)}", fix="pass (n, channels, height, width)"
-        )
+    check_dims("make_grid", "tensor", tensor, (4,), "pass (n, channels, height, width)")
     if tensor.shape[1] == 1:
         tensor = tensor.expand(-1, 3, -1, -1)
     if normalize:
@@ -115,8 +112,8 @@ def draw_bounding_boxes(
         raise ArgumentError(
             f"draw_bounding_boxes: image has shape {tuple(image.shape)}", fix="pass (1 or 3, height, width)"
         )
-    if labels is not None and len(labels) != len(boxes):
-        raise ArgumentError(f"draw_bounding_boxes: {len(labels)} labels for {len(boxes)} boxes", fix="pass as many")
+    if labels is not None:
+        check_length("draw_bounding_boxes", "labels", labels, len(boxes), "labels, one for each box")
     module = pillow("draw_bounding_boxes")
     picture = to_pil_image(image.expand(3, -1, -1))
     draw = module.ImageDraw.Draw(picture, "RGBA" if fill else None)

@@ -8,7 +8,7 @@ import numpy
 import pytest
 
 import polyad
-from polyad.datasets import MNIST, Digits, FashionMNIST, read_idx
+from polyad.datasets import MNIST, Digits, FashionMNIST, ImageFolder, read_idx
 from polyad.interop.npz import read_npz
 from polyad.utils.data import DataLoader
 
@@ -240,10 +240,13 @@ def root(tmp_path):
 def test_mnist(root, kind):
     train, held_out = kind(root), kind(root, train=False)
     assert (len(train), len(held_out)) == (4, 2)
-    image, label = train[1]
-    assert (image.shape, image.dtype, label.item()) == ((1, 28, 28), polyad.float32, 1)
-    assert image[0, 0, 1].item() == pytest.approx((784 + 1) % 10 / 255, rel=2**-23)
-    assert len(kind.classes) == 10
+    assert (train.data.shape, train.data.dtype, train.targets.tolist()) == ((4, 28, 28), polyad.uint8, [0, 1, 2, 3])
+    assert train.data[1, 0, 1].item() == (784 + 1) % 10
+    assert len(kind.classes) == len(train.class_to_idx) == 10
+
+
+def test_the_same_classes_are_shown_where_torchvision_has_them():
+    assert all(getattr(polyad.vision.datasets, kind.__name__) is kind for kind in (MNIST, FashionMNIST, ImageFolder))
 
 
 def test_mnist_reads_unpacked_files(root):

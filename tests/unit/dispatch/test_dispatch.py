@@ -338,7 +338,7 @@ def test_an_argument_without_the_attribute_is_the_callers_mistake(scratch, monke
         return anything[0].no_such_attribute
 
     x = polyad.ones(2)
-    with pytest.raises(TypeError, match="test_function: the arguments do not fit together: AttributeError"):
+    with pytest.raises(TypeError, match="test_function: an argument is str, which has no no_such_attribute"):
         test_function(x, ["text"])
     with pytest.raises(TypeError, match="test_function: input is str, not a tensor"):
         test_function("text", ["text"])

@@ -238,12 +238,12 @@ def test_a_collection() -> None:
 
 ONES = polyad.ones(4, dtype=polyad.int64)
 WRONG = {
-    "task": (lambda: Accuracy(task="regression"), ValueError, "task is 'regression'"),
+    "task": (lambda: Accuracy(task="regression"), ValueError, "unknown task 'regression'"),
     "no classes": (lambda: Accuracy(task="multiclass"), ValueError, "num_classes is None"),
     "threshold": (lambda: Accuracy(task="binary", threshold=2), ValueError, "threshold is 2"),
-    "average": (lambda: made("Recall", "multilabel", average="all"), ValueError, "average is 'all'"),
+    "average": (lambda: made("Recall", "multilabel", average="all"), ValueError, "unknown average 'all'"),
     "top_k": (lambda: made("Accuracy", "multiclass", top_k=9), ValueError, "top_k is 9"),
-    "normalize": (lambda: made("ConfusionMatrix", "multiclass", normalize=1), ValueError, "normalize is 1"),
+    "normalize": (lambda: made("ConfusionMatrix", "multiclass", normalize=1), ValueError, "normalize must be"),
     "thresholds": (lambda: AUROC(task="binary", thresholds=1), ValueError, "thresholds 1"),
     "no tensor": (lambda: Accuracy(task="binary")([1], [1]), ValueError, "not both tensors"),
     "shapes": (lambda: Accuracy(task="binary")(ONES, ONES[:3]), RuntimeError, r"(?s)target \(3,\).*preds .*target "),

@@ -226,7 +226,7 @@ def test_none_keeps_a_place_free():
     assert nn.Sequential(Add(1)).append(None)[1] is None
     with pytest.raises(TypeError, match="a module is None"):
         nn.Sequential(Add(1), None)(polyad.zeros(1))
-    with pytest.raises(TypeError, match="takes Modules, not str"):
+    with pytest.raises(TypeError, match="module is str, not a Module"):
         nn.ModuleList([Add(1), "2"])
 
 

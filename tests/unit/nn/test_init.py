@@ -118,7 +118,7 @@ def test_gain(nonlinearity, param, gain):
     [
         (lambda: init.calculate_gain("foo"), ValueError, "nonlinearity 'foo'"),
         (lambda: init.calculate_gain("leaky_relu", True), ValueError, "slope"),
-        (lambda: init.xavier_uniform_(polyad.ones(3)), ValueError, "2 dimensions"),
+        (lambda: init.xavier_uniform_(polyad.ones(3)), ValueError, "at least 2-d"),
         (lambda: init.kaiming_normal_(polyad.ones(3, 3), mode="x"), ValueError, "mode 'x'"),
         (lambda: init.kaiming_normal_(polyad.ones(3, 3), nonlinearity="x"), ValueError, "nonlinearity 'x'"),
         (lambda: init.eye_(polyad.ones(3)), ValueError, "2-d"),
@@ -184,7 +184,7 @@ def test_sparse():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: init.orthogonal_(polyad.empty(3)), "at least 2 dimensions"),
+        (lambda: init.orthogonal_(polyad.empty(3)), "at least 2-d"),
         (lambda: init.sparse_(polyad.empty(3), 0.5), "must be 2-d"),
         (lambda: init.trunc_normal_(polyad.empty(3), a=1, b=0), "a must be less than b"),
         (lambda: init.trunc_normal_(polyad.empty(3), std=0), "std positive"),

@@ -150,11 +150,11 @@ def test_inputs_of_other_dtypes_and_kinds() -> None:
     assert len(polyad.summary(small(), (2, 3, 4, 4), depth=0).rows) == 1
     with pytest.raises(TypeError, match="model is int"):
         polyad.summary(3, (2,))  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="input_size or input_data"):
+    with pytest.raises(TypeError, match="input_size and input_data are ways to say the same"):
         polyad.summary(model)
-    with pytest.raises(TypeError, match="2 dtypes for 1 inputs"):
+    with pytest.raises(TypeError, match="dtypes must be 1 dtypes, one for each input, not 2"):
         polyad.summary(model, (2, 3), dtypes=[polyad.int64] * 2)
-    with pytest.raises(TypeError, match="input_size is 7"):
+    with pytest.raises(TypeError, match="input_size is int, not a shape"):
         polyad.summary(model, 7)  # type: ignore[arg-type]
     with pytest.raises(RuntimeError, match=r"do not agree"):
         polyad.summary(nn.Linear(3, 4), (2, 5))

@@ -59,7 +59,7 @@ def test_vectors_are_checked_before_the_first_parameter_changes():
     before = state_of(layer)
     with pytest.raises(RuntimeError, match="have 6 elements, vec has 5"):
         nn.utils.vector_to_parameters(polyad.zeros(5), layer.parameters())
-    with pytest.raises(TypeError, match="vec must be a Tensor"):
+    with pytest.raises(TypeError, match="vec is list, not a Tensor"):
         nn.utils.vector_to_parameters([1.0], layer.parameters())
     assert state_of(layer) == before
 
@@ -154,7 +154,7 @@ class TestParametrize:
     def test_spectral_norm_finds_the_largest_singular_value(self):
         layer = parametrizations.spectral_norm(nn.Conv2d(2, 4, 3, dtype=polyad.float64), n_power_iterations=50)
         assert polyad.linalg.svdvals(layer.weight.detach().flatten(1))[0].item() == pytest.approx(1, abs=1e-3)
-        with pytest.raises(ValueError, match="n_power_iterations must be positive"):
+        with pytest.raises(ValueError, match="n_power_iterations must be an int of at least 1"):
             parametrizations.spectral_norm(nn.Linear(2, 2), n_power_iterations=0)
 
 
@@ -331,7 +331,7 @@ def test_a_module_takes_a_memory_format():
     model = nn.Sequential(nn.Conv2d(2, 4, 3), nn.Linear(3, 2)).to(memory_format=polyad.channels_last)
     assert model[0].weight.is_contiguous(memory_format=polyad.channels_last)
     assert model[1].weight.is_contiguous()
-    with pytest.raises(TypeError, match="memory_format must be a memory format"):
+    with pytest.raises(TypeError, match="memory_format is str, not a memory format"):
         model.to(memory_format="channels_last")
 
 
@@ -366,7 +366,7 @@ NO_MODULES = {
 @pytest.mark.parametrize("other", [0, polyad.Tensor, None], ids=["int", "class", "None"])
 @pytest.mark.parametrize("call", NO_MODULES.values(), ids=NO_MODULES)
 def test_what_is_no_module_is_refused(call, other) -> None:
-    with pytest.raises((TypeError, RuntimeError), match=r"is no Module|linear gives"):
+    with pytest.raises((TypeError, RuntimeError), match=r"not a Module|linear gives"):
         call(nn.utils, other)
 
 
@@ -398,5 +398,5 @@ def test_what_is_of_the_wrong_type_is_told(call) -> None:
 
 def test_a_weight_that_is_no_convolutions_is_told() -> None:
     one = polyad.ones(1)
-    with pytest.raises(ShapeError, match="has 0 dimensions"):
+    with pytest.raises(ShapeError, match="must be at least 2-d, not 0-d"):
         nn.utils.fuse_conv_bn_weights(polyad.tensor(1.0), None, one, one, 1e-5, None, None)

@@ -41,7 +41,7 @@ def test_integers_cannot_be_trained():
 
 @pytest.mark.parametrize("kind", [nn.Parameter, nn.Buffer])
 def test_data_must_be_a_tensor(kind):
-    with pytest.raises(TypeError, match="data must be a Tensor, not list"):
+    with pytest.raises(TypeError, match="data is list, not a Tensor"):
         kind([1.0])
 
 

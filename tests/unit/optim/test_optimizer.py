@@ -53,7 +53,7 @@ class TestConstruction:
             (lambda p: iter(()), ValueError, "empty"),
             (lambda p: p, TypeError, "not one tensor"),
             (lambda p: 3, TypeError, "iterable"),
-            (lambda p: [3], TypeError, "must be a tensor"),
+            (lambda p: [3], TypeError, "not a tensor"),
             (lambda p: [p, p], ValueError, "already"),
             (lambda p: [{"params": [p]}, {"params": [p]}], ValueError, "parameter group 0 already"),
             (lambda p: [p * 2], ValueError, "no leaf"),

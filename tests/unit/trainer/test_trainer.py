@@ -488,8 +488,8 @@ def test_checkpoints_of_others_are_refused(tmp_path):
     ("options", "says"),
     [
         ({"accumulate_grad_batches": 0}, "not a positive int"),
-        ({"precision": "8"}, "precision is '8'"),
-        ({"gradient_clip_algorithm": "sum"}, "gradient_clip_algorithm is 'sum'"),
+        ({"precision": "8"}, "unknown precision '8'"),
+        ({"gradient_clip_algorithm": "sum"}, "unknown gradient_clip_algorithm 'sum'"),
         ({"devices": 4}, "there is one device"),
         ({"strategy": "ddp"}, "strategy='ddp' is not offered"),
         ({"model": torch.nn.Linear(1, 1)}, "go together"),

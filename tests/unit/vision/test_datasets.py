@@ -104,9 +104,9 @@ def test_folders(tmp_path):
     assert datasets.ImageFolder(tmp_path)[0][0].getpixel((0, 0)) == (10, 10, 10)
     other = datasets.DatasetFolder(tmp_path, lambda path: path[-5], extensions=".png")
     assert [other[n] for n in range(3)] == [("1", 0), ("2", 0), ("3", 1)]
-    with pytest.raises(ValueError, match="either extensions or"):
+    with pytest.raises(ValueError, match="extensions and is_valid_file"):
         datasets.DatasetFolder(tmp_path, len)
-    with pytest.raises(FileNotFoundError, match="has a file to take"):
+    with pytest.raises(FileNotFoundError, match="no file to take for the classes a, b"):
         datasets.DatasetFolder(tmp_path, len, extensions=".wav")
 
 

@@ -200,7 +200,7 @@ def test_chance_is_as_announced():
 @pytest.mark.parametrize(
     ("call", "error", "text"),
     [
-        (lambda: F.resize("picture", 3), TypeError, "img is of type str"),
+        (lambda: F.resize("picture", 3), TypeError, "img is str, not a tensor"),
         (lambda: F.resize(polyad.zeros(3, 4, 4), 0), ValueError, "size is 0"),
         (lambda: F.resize(polyad.zeros(3, 4, 4), (2, 2), max_size=3), ValueError, "max_size goes with"),
         (lambda: F.normalize(polyad.zeros(1, 2, 2, dtype=polyad.uint8), [0], [1]), TypeError, "uint8"),

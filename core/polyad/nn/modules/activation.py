@@ -5,10 +5,11 @@ What each computes, and what raises, is documented with its functional form in `
 
 from __future__ import annotations
 
+from ...arguments import check_dims
 from ...base.device import Device
 from ...base.dtypes import DType
 from ...base.state import warn_user
-from ...errors import ArgumentError, ConditionError
+from ...errors import ConditionError
 from ...tensor import Tensor
 from ...tensor.tensor import check_tensor
 from .. import functional as F, init
@@ -621,10 +622,5 @@ class Softmax2d(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         check_tensor(input, type(self).__name__, "input")
-        if input.ndim not in (3, 4):
-            raise ArgumentError(
-                f"Softmax2d: input must be 3-d or 4-d, not {input.ndim}-d",
-                operands={"input": input},
-                fix="use Softmax(dim) for another number of dimensions",
-            )
+        check_dims("Softmax2d", "input", input, (3, 4), "use Softmax(dim) for another number of dimensions")
         return F.softmax(input, -3)

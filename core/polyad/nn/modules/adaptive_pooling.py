@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+from ...arguments import check_either
 from ...errors import ArgumentError
 from ...tensor import Tensor
 from .. import functional as F
@@ -128,12 +129,7 @@ class _FractionalMaxPool(Module):
     ) -> None:
         super().__init__()
         name, count = type(self).__name__, self.spatial_dims
-        if (output_size is None) == (output_ratio is None):
-            raise ArgumentError(
-                f"{name}: needs either output_size or output_ratio",
-                operands={"output_size": output_size, "output_ratio": output_ratio},
-                fix="pass one of them",
-            )
+        check_either(name, output_size=output_size, output_ratio=output_ratio)
         self.kernel_size = _each(kernel_size, count)
         self.return_indices = return_indices
         self.output_size = None if output_size is None else _each(output_size, count)

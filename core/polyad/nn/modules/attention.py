@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...arguments import check_divisible
 from ...base.device import Device
 from ...base.dtypes import DType
 from ...base.kinds import Positive
@@ -81,11 +82,7 @@ class MultiheadAttention(Module):
         dtype: DType | None = None,
     ) -> None:
         super().__init__()
-        if embed_dim % num_heads:
-            raise ConditionError(
-                f"MultiheadAttention: embed_dim {embed_dim} cannot be split into {num_heads} heads",
-                fix="choose num_heads among its divisors",
-            )
+        check_divisible("MultiheadAttention", "embed_dim", embed_dim, "num_heads", num_heads, ConditionError)
         self.embed_dim = embed_dim
         self.kdim = embed_dim if kdim is None else kdim
         self.vdim = embed_dim if vdim is None else vdim

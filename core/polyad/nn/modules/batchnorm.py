@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+from ...arguments import check_dims
 from ...base.device import Device
 from ...base.dtypes import DType, bfloat16, float16, float32, int64
-from ...errors import ArgumentError
 from ...functions import cat
 from ...history.grad_mode import no_grad
 from ...ops.creation.factories import ones, tensor, zeros
@@ -91,13 +91,9 @@ class Norm(Module):
 
     def _check_input(self, input: Tensor) -> None:
         check_tensor(input, type(self).__name__, "input")
-        if input.ndim not in self.input_dims:
-            wanted = " or ".join(f"{count}-d" for count in self.input_dims)
-            raise ArgumentError(
-                f"{self._get_name()}: input must be {wanted}, not {input.ndim}-d",
-                operands={"input": input},
-                fix="reshape the input, or use the layer for its rank",
-            )
+        check_dims(
+            self._get_name(), "input", input, self.input_dims, "reshape the input, or use the layer for its rank"
+        )
 
     def _load_from_state_dict(
         self, state_dict: dict[str, Any], prefix: str, local_metadata: dict[str, Any], *rest: Any
@@ -261,12 +257,7 @@ class SyncBatchNorm(BatchNorm):
 
     def _check_input(self, input: Tensor) -> None:
         check_tensor(input, type(self).__name__, "input")
-        if input.ndim < 2:
-            raise ArgumentError(
-                f"{self._get_name()}: input must be at least 2-d, not {input.ndim}-d",
-                operands={"input": input},
-                fix="add a dimension for the batch",
-            )
+        check_dims(self._get_name(), "input", input, range(2, 65), "add a dimension for the batch")
 
     def _normalize(self, input: Tensor, from_batch: bool, keep: bool, momentum: float) -> Tensor:
         exchange = type(self).exchange

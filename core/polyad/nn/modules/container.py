@@ -6,6 +6,7 @@ import operator
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeVar, overload
 
+from ...arguments import check_type, check_within
 from ...errors import ArgumentError, ArgumentTypeError, IndexOutOfRange
 from .module import Module, indent
 
@@ -44,13 +45,8 @@ class _ModuleSequence(Module):
 
     def _check(self, module: Any) -> Module | None:
         """*module*, if it is a module, or None: a place that is kept free."""
-        if not isinstance(module, Module) and module is not None:
-            raise ArgumentTypeError(
-                f"{self._get_name()}: takes Modules, not {type(module).__name__}",
-                operands={"module": module},
-                fix="pass an instance of an nn.Module subclass",
-            )
-        return module
+        checked: Module | None = check_type(self._get_name(), "module", module, (Module, type(None)), "a Module")
+        return checked
 
     def _name_at(self, index: Any) -> str:
         return list(self._modules)[position(index, len(self._modules), self._get_name())]
@@ -123,19 +119,11 @@ class Sequential(_ModuleSequence):
             self._renumber(self._modules.values())
 
     def __add__(self, other: Any) -> Sequential:
-        if not isinstance(other, Sequential):
-            raise ArgumentError(
-                f"Sequential + other: other must be a Sequential, not {type(other).__name__}",
-                fix="wrap it: Sequential(other)",
-            )
+        check_type("Sequential + other", "other", other, Sequential, "a Sequential", ArgumentError)
         return Sequential(*self, *other)
 
     def __iadd__(self: S, other: Any) -> S:
-        if not isinstance(other, Sequential):
-            raise ArgumentError(
-                f"Sequential += other: other must be a Sequential, not {type(other).__name__}",
-                fix="wrap it: Sequential(other)",
-            )
+        check_type("Sequential += other", "other", other, Sequential, "a Sequential", ArgumentError)
         return self.extend(list(other))
 
     def __mul__(self, times: Any) -> Sequential:
@@ -148,13 +136,10 @@ class Sequential(_ModuleSequence):
         return self.extend(list(self) * (self._check_times(times) - 1))
 
     def _check_times(self, times: Any) -> int:
-        if not isinstance(times, int):
-            raise ArgumentTypeError(
-                f"Sequential * times: times must be an int, not {type(times).__name__}", fix="pass an int"
-            )
-        if times <= 0:
-            raise ArgumentError(f"Sequential * times: times must be positive, not {times}", fix="pass 1 or more")
-        return times
+        count: int = check_type("Sequential * times", "times", times, int, "an int")
+        if count <= 0:
+            raise ArgumentError(f"Sequential * times: times must be positive, not {count}", fix="pass 1 or more")
+        return count
 
     def forward(self, input: Any) -> Any:
         """Pass *input* through all modules in order."""
@@ -175,11 +160,7 @@ class Sequential(_ModuleSequence):
     def insert(self: S, index: int, module: Module | None) -> S:
         """Put *module* before position *index*; the positions after it move up by one. Returns self."""
         self._check(module)
-        if not -len(self) <= index <= len(self):
-            raise IndexOutOfRange(
-                f"Sequential.insert: index {index} is out of range, the length is {len(self)}",
-                fix=f"choose an index in [{-len(self)}, {len(self)}]",
-            )
+        check_within("Sequential.insert", "index", index, -len(self), len(self) + 1, IndexOutOfRange, "a place")
         modules = list(self)
         modules.insert(index, module)
         self._renumber(modules)
@@ -239,12 +220,7 @@ class ModuleList(_ModuleSequence):
 
     def extend(self: L, modules: Iterable[Module | None]) -> L:
         """Add modules at the end. Returns self."""
-        if not isinstance(modules, Iterable):
-            raise ArgumentTypeError(
-                f"ModuleList: takes an iterable of Modules, not {type(modules).__name__}",
-                operands={"modules": modules},
-                fix="put it into a list",
-            )
+        check_type("ModuleList", "modules", modules, Iterable, "an iterable of Modules")
         for module in [self._check(module) for module in modules]:
             self.append(module)
         return self

@@ -9,6 +9,7 @@ import math
 from collections.abc import Sequence
 from typing import ClassVar
 
+from ...arguments import check_choice, check_dims, check_divisible, check_type
 from ...base.device import Device
 from ...base.dtypes import DType
 from ...base.kinds import PaddingMode, Positive
@@ -72,11 +73,7 @@ class ConvNd(Module):
         name = type(self).__name__
         for argument, channels in (("in_channels", in_channels), ("out_channels", out_channels)):
             if channels % groups:
-                raise ArgumentError(
-                    f"{name}: {argument} must be divisible by groups: {channels} % {groups} = {channels % groups}",
-                    operands={argument: channels, "groups": groups},
-                    fix=f"choose groups among the divisors of {argument}",
-                )
+                check_divisible(name, argument, channels, "groups", groups)
         self.in_channels = in_channels
         self.out_channels = out_channels
         self.kernel_size = self._sizes("kernel_size", kernel_size)
@@ -301,18 +298,8 @@ class ConvTransposeNd(ConvNd):
         dtype: DType | None = None,
     ) -> None:
         name = type(self).__name__
-        if padding_mode != "zeros":
-            raise ArgumentError(
-                f"{name}: padding makes a transposed convolution's result smaller; padding_mode must be 'zeros'",
-                operands={"padding_mode": padding_mode},
-                fix="leave padding_mode out",
-            )
-        if isinstance(padding, str):
-            raise ArgumentTypeError(
-                f"{name}: padding must be a number or {self.spatial_dims} of them",
-                operands={"padding": padding},
-                fix="give the padding as numbers",
-            )
+        check_choice(name, "padding_mode", padding_mode, ("zeros",))
+        check_type(name, "padding", padding, (int, tuple, list), f"a number or {self.spatial_dims} of them")
         super().__init__(
             in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode, device, dtype
         )
@@ -327,13 +314,9 @@ class ConvTransposeNd(ConvNd):
             return self.output_padding
         check_tensor(input, type(self).__name__, "input")
         name, spatial = self._get_name(), input.shape[-self.spatial_dims :]
-        if input.ndim not in (self.spatial_dims + 1, self.spatial_dims + 2):
-            raise ArgumentError(
-                f"{name}: input must be {self.spatial_dims + 1}-d or {self.spatial_dims + 2}-d, not {input.ndim}-d",
-                operands={"input": input},
-                fix="reshape the input",
-            )
-        wanted = tuple(output_size)
+        check_dims(name, "input", input, (self.spatial_dims + 1, self.spatial_dims + 2))
+        check_type(name, "output_size", output_size, (Sequence, Tensor), "a sequence of ints")
+        wanted = tuple(int(size) for size in output_size)
         if len(wanted) == input.ndim:
             wanted = wanted[-self.spatial_dims :]
         if len(wanted) != self.spatial_dims:

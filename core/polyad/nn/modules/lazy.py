@@ -12,9 +12,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+from ...arguments import check_dims, check_divisible
 from ...base.device import Device
 from ...base.dtypes import DType, int64
-from ...errors import ArgumentError, NotSupported
+from ...errors import NotSupported
 from ...history.grad_mode import no_grad
 from ...ops.creation.factories import tensor
 from ...tensor import Tensor
@@ -163,19 +164,9 @@ class _LazyConv(LazyModuleMixin, ConvNd):
         """Take the channels from *input* (N, in_channels, *) or (in_channels, *)."""
         name, d = type(self).__name__, self.spatial_dims
         if self.has_uninitialized_params():
-            if input.ndim not in (d + 1, d + 2):
-                raise ArgumentError(
-                    f"{name}: input must be {d + 1}-d or {d + 2}-d, not {input.ndim}-d",
-                    operands={"input": input},
-                    fix="reshape the input, or use the layer for its rank",
-                )
+            check_dims(name, "input", input, (d + 1, d + 2), "reshape the input, or use the layer for its rank")
             channels = input.shape[-d - 1]
-            if channels % self.groups:
-                raise ArgumentError(
-                    f"{name}: the channels of input must be divisible by groups: {channels} and {self.groups}",
-                    operands={"input": input},
-                    fix="choose groups among the divisors of the channels",
-                )
+            check_divisible(name, "the channels of input", channels, "groups", self.groups)
             self.in_channels = channels
             with no_grad():
                 _materialize(self.weight, self._weight_shape())

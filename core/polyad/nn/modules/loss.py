@@ -10,9 +10,10 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar, Literal
 
+from ...arguments import check_choice, check_dims, check_shape
 from ...base.device import Device
 from ...base.dtypes import DType
-from ...errors import ArgumentError, OptionError, ShapeError, safe_repr
+from ...errors import OptionError
 from ...tensor import Tensor
 from .. import functional as F
 from .linear import Linear
@@ -62,11 +63,7 @@ class Loss(Module):
         super().__init__()
         if size_average is not None or reduce is not None:
             reduction = "none" if reduce is False else "sum" if size_average is False else "mean"
-        if not isinstance(reduction, str) or reduction not in self.reductions:
-            raise ArgumentError(
-                f"{type(self).__name__}: unknown reduction {safe_repr(reduction)}",
-                fix=f"use one of {', '.join(self.reductions)}",
-            )
+        check_choice(type(self).__name__, "reduction", reduction, self.reductions)
         self.reduction = reduction
 
 
@@ -422,8 +419,8 @@ class MultiMarginLoss(WeightedLoss):
         reduction: str = "mean",
     ) -> None:
         super().__init__(weight, size_average, reduce, reduction)
-        if weight is not None and weight.ndim != 1:
-            raise ArgumentError("MultiMarginLoss: weight must be 1-d", operands={"weight": weight}, fix="flatten it")
+        if weight is not None:
+            check_dims("MultiMarginLoss", "weight", weight, (1,), "flatten it")
         self.p = p
         self.margin = margin
 
@@ -528,12 +525,8 @@ class LinearCrossEntropyLoss(WeightedLoss):
         label_smoothing: float = 0.0,
         options: Any = None,
     ) -> None:
-        if weight is not None and tuple(weight.shape) != (num_classes,):
-            raise ShapeError(
-                f"LinearCrossEntropyLoss: weight must be ({num_classes},)",
-                operands={"weight": weight},
-                fix="give a factor for each class",
-            )
+        if weight is not None:
+            check_shape("LinearCrossEntropyLoss", "weight", weight, (num_classes,))
         if not 0 <= label_smoothing <= 1:
             raise OptionError(
                 "LinearCrossEntropyLoss: label_smoothing must be between 0 and 1",

@@ -24,10 +24,10 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar, overload
 
-from ...arguments import Explained, explained_call
+from ...arguments import Explained, check_type, explained_call
 from ...base.device import Device
 from ...base.dtypes import FLOATING, DType, bfloat16, float16, float32, float64
-from ...base.kinds import State
+from ...base.kinds import State, Text
 from ...base.memory_formats import MemoryFormat
 from ...base.state import state, warn_user
 from ...errors import ArgumentError, ArgumentTypeError, NotSupported, PolyadError, safe_repr
@@ -66,10 +66,7 @@ T = TypeVar("T", bound="Module")
 
 def require_module(op: str, module: Any) -> None:
     """Raise TypeError, in the name of *op*, unless *module* is a Module."""
-    if not isinstance(module, Module):
-        raise ArgumentTypeError(
-            f"{op}: {type(module).__name__} is no Module", operands={"module": module}, fix="pass a module"
-        )
+    check_type(op, "module", module, Module, "a Module")
 
 
 class Module(Explained, OlderMethods, _state.ExtraState):
@@ -447,8 +444,7 @@ class Module(Explained, OlderMethods, _state.ExtraState):
 
     def train(self: T, mode: bool = True) -> T:
         """Put the module and all submodules into training mode, or with False into evaluation mode. Returns self."""
-        if not isinstance(mode, bool):
-            raise ArgumentError("train: mode must be True or False", operands={"mode": mode}, fix="pass True or False")
+        check_type("train", "mode", mode, bool, "True or False", ArgumentError)
         for module in self.modules():
             module.training = mode
         return self
@@ -560,6 +556,7 @@ class Module(Explained, OlderMethods, _state.ExtraState):
 
     def type(self: T, dst_type: Any) -> T:
         """Cast all parameters and buffers to *dst_type*: a dtype, or a tensor type or its name. Returns self."""
+        check_type(f"{type(self).__name__}.type", "dst_type", dst_type, (DType, str, type), "a dtype or a tensor type")
         return self._apply(lambda tensor: tensor.type(dst_type))
 
     def cpu(self: T) -> T:
@@ -578,7 +575,7 @@ class Module(Explained, OlderMethods, _state.ExtraState):
         self,
         *args: Any,
         destination: OrderedDict[str, Any] | None = None,
-        prefix: str = "",
+        prefix: Text = "",
         keep_vars: bool = False,
     ) -> OrderedDict[str, Any]:
         """Parameters and persistent buffers by dotted path, in order of registration.

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...arguments import check_dims, check_divisible
 from ...base.device import Device
 from ...base.dtypes import DType
 from ...base.layout import normalize_shape
-from ...errors import ArgumentError
 from ...functions import arange, where
 from ...tensor import Tensor
 from ...tensor.tensor import check_tensor
@@ -165,12 +165,7 @@ class GroupNorm(Module):
         bias: bool = True,
     ) -> None:
         super().__init__()
-        if num_groups < 1 or num_channels % num_groups:
-            raise ArgumentError(
-                "GroupNorm: num_channels must be divisible by num_groups",
-                operands={"num_groups": num_groups, "num_channels": num_channels},
-                fix="choose num_groups among the divisors of num_channels",
-            )
+        check_divisible("GroupNorm", "num_channels", num_channels, "num_groups", num_groups)
         self.num_groups = num_groups
         self.num_channels = num_channels
         self.eps = eps
@@ -249,12 +244,7 @@ class CrossMapLRN2d(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         check_tensor(input, type(self).__name__, "input")
-        if input.ndim != 4:
-            raise ArgumentError(
-                f"CrossMapLRN2d: input must be 4-d, not {input.ndim}-d",
-                operands={"input": input},
-                fix="pass images (N, C, H, W), or use LocalResponseNorm",
-            )
+        check_dims("CrossMapLRN2d", "input", input, (4,), "pass images (N, C, H, W), or use LocalResponseNorm")
         around, channels = (self.size - 1) // 2, input.shape[1]
         squares = F.pad(input.square(), (0, 0, 0, 0, around, around))
         total = squares[:, :channels]

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from ...errors import ArgumentError, ArgumentTypeError
+from ...arguments import check_dims, check_length
+from ...errors import ArgumentTypeError
 from ...tensor import Tensor
 from ...tensor.tensor import check_tensor
 from .. import functional as F
@@ -51,23 +52,14 @@ class _Pad(Module):
                 operands={"padding": padding},
                 fix="pass an int for all sides",
             )
-        if len(sides) != count:
-            raise ArgumentError(
-                f"{name}: padding must be {count} numbers, before and after each dimension, not {len(sides)}",
-                operands={"padding": padding},
-                fix="pass an int for all sides",
-            )
+        check_length(name, "padding", sides, count, "numbers, before and after each dimension")
         self.padding = tuple(sides)
 
     def forward(self, input: Tensor) -> Tensor:
         check_tensor(input, type(self).__name__, "input")
-        if self.mode == "circular" and input.ndim not in (self.spatial_dims + 1, self.spatial_dims + 2):
-            raise ArgumentError(
-                f"{self._get_name()}: input must be {self.spatial_dims + 1}-d or {self.spatial_dims + 2}-d, "
-                f"not {input.ndim}-d",
-                operands={"input": input},
-                fix="reshape the input, or use the layer for its rank",
-            )
+        if self.mode == "circular":
+            fits = (self.spatial_dims + 1, self.spatial_dims + 2)
+            check_dims(self._get_name(), "input", input, fits, "reshape the input, or use the layer for its rank")
         return F.pad(input, self.padding, self.mode)
 
     def extra_repr(self) -> str:

@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, overload
 
+from ...arguments import check_type
 from ...errors import ArgumentError, ArgumentTypeError
 from ...tensor import Tensor
 from ..parameter import Parameter
@@ -122,12 +123,7 @@ class ParameterDict(Module):
         return getattr(self, key)
 
     def __setitem__(self, key: str, value: Any) -> None:
-        if not isinstance(key, str):
-            raise ArgumentTypeError(
-                f"ParameterDict: a name must be a str, not {type(key).__name__}",
-                operands={"key": key},
-                fix="use strings as names",
-            )
+        check_type("ParameterDict", "key", key, str, "a str")
         if isinstance(value, Tensor) and not isinstance(value, Parameter):
             value = Parameter(value)
         if key in self._keys and isinstance(getattr(self, key), Tensor) != isinstance(value, Tensor):

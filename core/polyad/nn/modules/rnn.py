@@ -11,11 +11,12 @@ import math
 from typing import Any
 
 from ... import functions
+from ...arguments import check_choice, check_dims, check_shape, check_type
 from ...base.device import Device
 from ...base.dtypes import DType
 from ...base.kinds import Layers, Nonlinearity, Positive, Probability
 from ...base.state import state, warn_user
-from ...errors import ArgumentError, ArgumentTypeError, OptionError, ShapeError, safe_repr
+from ...errors import ArgumentError, ArgumentTypeError, OptionError, ShapeError
 from ...tensor import Tensor
 from ...tensor.tensor import check_tensor
 from .. import init
@@ -26,6 +27,16 @@ from .module import Module
 __all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNBase", "RNNCell", "RNNCellBase"]
 
 _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
+
+
+def _check_features(module: Any, name: str, input: Tensor) -> None:
+    if input.shape[-1] != module.input_size:
+        raise ShapeError(
+            f"{name}: input {tuple(input.shape)} has {input.shape[-1]} features, not the {module.input_size} of "
+            "input_size",
+            operands={"input": input},
+            fix=f"make its last dimension {module.input_size}, or use input_size={input.shape[-1]}",
+        )
 
 
 def _draw(module: Module, hidden_size: int) -> None:
@@ -100,13 +111,9 @@ class RNNBase(Module):
 
     def _check_settings(self, dropout: Any) -> None:
         name = self._get_name()
-        if self.mode not in _GATES:
-            raise ArgumentError(f"{name}: unknown mode {safe_repr(self.mode)}", fix=f"use one of {', '.join(_GATES)}")
+        check_choice(name, "mode", self.mode, _GATES)
         for flag in ("bias", "batch_first"):
-            if not isinstance(getattr(self, flag), bool):
-                raise ArgumentTypeError(
-                    f"{name}: {flag} is {safe_repr(getattr(self, flag))}, not a bool", fix="pass True or False"
-                )
+            check_type(name, flag, getattr(self, flag), bool, "a bool")
         if not 0 <= self.proj_size < self.hidden_size:
             raise ArgumentError(
                 f"{name}: proj_size {self.proj_size} is not in [0, {self.hidden_size})",
@@ -154,19 +161,8 @@ class RNNBase(Module):
                 fix=f"convert the input: input.to({weight.dtype!r}), or the layer",
             )
         wanted = 3 if batch_sizes is None else 2
-        if input.ndim != wanted:
-            raise ShapeError(
-                f"{name}: input must have {wanted} dimensions, not {input.ndim}",
-                operands={"input": input},
-                fix="give (T, N, input_size), or a PackedSequence",
-            )
-        if input.shape[-1] != self.input_size:
-            raise ShapeError(
-                f"{name}: input {tuple(input.shape)} has {input.shape[-1]} features, not the {self.input_size} of "
-                "input_size",
-                operands={"input": input},
-                fix=f"make its last dimension {self.input_size}, or make the layer with input_size={input.shape[-1]}",
-            )
+        check_dims(name, "input", input, (wanted,), "give (T, N, input_size), or a PackedSequence", ShapeError)
+        _check_features(self, name, input)
 
     def get_expected_hidden_size(self, input: Tensor, batch_sizes: Tensor | None) -> tuple[int, int, int]:
         """The shape of h_0 beside *input*."""
@@ -249,12 +245,7 @@ class RNNBase(Module):
             return self._packed(input, hx)
         name = self._get_name()
         check_tensor(input, name, "input")
-        if input.ndim not in (2, 3):
-            raise ArgumentError(
-                f"{name}: input must be 2-d or 3-d, not {input.ndim}-d",
-                operands={"input": input},
-                fix="give (T, N, input_size), or (T, input_size) without a batch",
-            )
+        check_dims(name, "input", input, (2, 3), "give (T, N, input_size), or (T, input_size) without a batch")
         batched = input.ndim == 3
         place = 0 if self.batch_first else 1
         if not batched:
@@ -483,19 +474,8 @@ class RNNCellBase(Module):
         """The states, zeros for None. Raises unless they and *input* fit."""
         name = self._get_name()
         check_tensor(input, name, "input")
-        if input.ndim not in (1, 2):
-            raise ArgumentError(
-                f"{name}: input must be 1-d or 2-d, not {input.ndim}-d",
-                operands={"input": input},
-                fix="give (N, input_size), or (input_size,) without a batch",
-            )
-        if input.shape[-1] != self.input_size:
-            raise ShapeError(
-                f"{name}: input {tuple(input.shape)} has {input.shape[-1]} features, not the {self.input_size} of "
-                "input_size",
-                operands={"input": input},
-                fix=f"make its last dimension {self.input_size}, or make the cell with input_size={input.shape[-1]}",
-            )
+        check_dims(name, "input", input, (1, 2), "give (N, input_size), or (input_size,) without a batch")
+        _check_features(self, name, input)
         wanted = (*input.shape[:-1], self.hidden_size)
         made = []
         for key, given in states.items():
@@ -503,18 +483,8 @@ class RNNCellBase(Module):
                 made.append(input.new_zeros(wanted))
                 continue
             check_tensor(given, name, key)
-            if given.ndim not in (1, 2):
-                raise ArgumentError(
-                    f"{name}: {key} must be 1-d or 2-d, not {given.ndim}-d",
-                    operands={"input": input, key: given},
-                    fix=f"make it {wanted}",
-                )
-            if tuple(given.shape) != wanted:
-                raise ShapeError(
-                    f"{name}: {key} {tuple(given.shape)} is not {wanted}",
-                    operands={"input": input, key: given},
-                    fix=f"make it {wanted}, which is (N, hidden_size)",
-                )
+            check_dims(name, key, given, (1, 2), f"make it {wanted}")
+            check_shape(name, key, given, wanted, fix=f"make it {wanted}, which is (N, hidden_size)")
             made.append(given)
         return made
 
@@ -566,10 +536,7 @@ class RNNCell(RNNCellBase):
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         """The new hidden state."""
-        if self.nonlinearity not in ("tanh", "relu"):
-            raise OptionError(
-                f"RNNCell: unknown nonlinearity {safe_repr(self.nonlinearity)}", fix='use "tanh" or "relu"'
-            )
+        check_choice("RNNCell", "nonlinearity", self.nonlinearity, ("tanh", "relu"), OptionError)
         (state,) = self._states(input, hx=hx)
         step = functions.rnn_tanh_cell if self.nonlinearity == "tanh" else functions.rnn_relu_cell
         return self._stepped(step, input, state)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...arguments import check_dims, check_shape, check_within
 from ...base.device import Device
 from ...base.dtypes import DType
 from ...errors import ConditionError, FeatureError
@@ -41,12 +42,8 @@ class _Table(Module):
     ) -> None:
         super().__init__()
         name = type(self).__name__
-        if padding_idx is not None and not -num_embeddings <= padding_idx < num_embeddings:
-            raise ConditionError(
-                f"{name}: padding_idx must be in [-{num_embeddings}, {num_embeddings})",
-                operands={"padding_idx": padding_idx},
-                fix="name a row of the weight, or None",
-            )
+        if padding_idx is not None:
+            check_within(name, "padding_idx", padding_idx, -num_embeddings, num_embeddings, ConditionError, "a row")
         self.num_embeddings = num_embeddings
         self.embedding_dim = embedding_dim
         self.padding_idx = None if padding_idx is None else padding_idx % num_embeddings
@@ -59,12 +56,7 @@ class _Table(Module):
             self.weight.requires_grad_(not freeze)
             self.reset_parameters()
         else:
-            if tuple(weight.shape) != (num_embeddings, embedding_dim):
-                raise FeatureError(
-                    f"{name}: weight must be ({num_embeddings}, {embedding_dim})",
-                    operands={"weight": weight},
-                    fix="reshape it, or give its own sizes",
-                )
+            check_shape(name, "weight", weight, (num_embeddings, embedding_dim), FeatureError)
             self.weight = Parameter(weight, requires_grad=not freeze)
 
     def reset_parameters(self) -> None:
@@ -80,12 +72,7 @@ class _Table(Module):
 
 
 def _sizes(name: str, embeddings: Tensor) -> tuple[int, int]:
-    if embeddings.ndim != 2:
-        raise FeatureError(
-            f"{name}.from_pretrained: embeddings must be 2-d",
-            operands={"embeddings": embeddings},
-            fix="pass a matrix with a row for each entry",
-        )
+    check_dims(f"{name}.from_pretrained", "embeddings", embeddings, (2,), "pass a matrix", FeatureError)
     rows, columns = embeddings.shape
     return rows, columns
 

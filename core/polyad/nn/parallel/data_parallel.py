@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ... import accelerator
+from ...arguments import check_dims
 from ...base.device import Device
-from ...errors import ArgumentError, DeviceError
+from ...errors import DeviceError
 from ...functions import cat
 from ...tensor import Tensor
 from ..modules.module import Module, require_module
@@ -122,12 +123,7 @@ def _tensors_in(value: Any) -> list[Tensor]:
 
 
 def _length(tensor: Tensor, dim: int, devices: int) -> int:
-    if not tensor.ndim:
-        raise ArgumentError(
-            "DataParallel: a 0-d tensor has no dimension to split",
-            operands={"input": tensor},
-            fix="pass a number, or a tensor with a batch",
-        )
+    check_dims("DataParallel", "input", tensor, range(1, 65), "pass a number, or a tensor with a batch")
     return len(tensor.chunk(devices, dim))
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ...arguments import explain
-from ...errors import ArgumentTypeError, DeviceError, ShapeError
+from ...arguments import check_type, explain
+from ...errors import DeviceError, ShapeError
 from ...functions import cat
 from ...tensor import Tensor
 from ...tensor.tensor import check_tensor
@@ -14,12 +14,7 @@ __all__ = ["parameters_to_vector", "vector_to_parameters"]
 
 
 def _on_one_device(op: str, parameters: Iterable[Tensor]) -> list[Tensor]:
-    if not isinstance(parameters, Iterable):
-        raise ArgumentTypeError(
-            f"{op}: parameters is {type(parameters).__name__}, not tensors in an order",
-            operands={"parameters": parameters},
-            fix="pass module.parameters()",
-        )
+    check_type(op, "parameters", parameters, Iterable, "tensors in an order, such as module.parameters()")
     listed = [check_tensor(one, op, "parameters") for one in parameters]
     for one in listed:
         if one.device != listed[0].device:
@@ -55,12 +50,7 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     >>> layer.weight.tolist(), layer.bias.tolist()
     ([[1.0, 2.0]], [3.0])
     """
-    if not isinstance(vec, Tensor):
-        raise ArgumentTypeError(
-            f"vector_to_parameters: vec must be a Tensor, not {type(vec).__name__}",
-            operands={"vec": vec},
-            fix="pass a tensor",
-        )
+    check_type("vector_to_parameters", "vec", vec, Tensor, "a Tensor")
     listed = _on_one_device("vector_to_parameters", parameters)
     needed = sum(one.numel() for one in listed)
     if vec.numel() < needed:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any, TypeVar
 
-from ...arguments import explain
+from ...arguments import check_dims, explain
 from ...errors import ConditionError, ShapeError
 from ...functions import ones_like, zeros_like
 from ...tensor import Tensor
@@ -88,12 +88,7 @@ def fuse_conv_bn_weights(
     op = "fuse_conv_bn_weights"
     _check_tensors(op, {"conv_w": conv_w, "bn_rm": bn_rm, "bn_rv": bn_rv})
     _check_tensors(op, {"conv_b": conv_b, "bn_w": bn_w, "bn_b": bn_b}, optional=True)
-    if conv_w.ndim < 2:
-        raise ShapeError(
-            f"{op}: conv_w has {conv_w.ndim} dimensions, and a convolution's weight has two or more",
-            operands={"conv_w": conv_w},
-            fix="pass conv.weight",
-        )
+    check_dims(op, "conv_w", conv_w, range(2, 65), "pass conv.weight", ShapeError)
     shape = [1] * conv_w.ndim
     shape[1 if transpose else 0] = -1
     return _weights(conv_w, conv_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, shape)

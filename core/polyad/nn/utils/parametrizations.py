@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from ... import functions, linalg
-from ...arguments import explain
+from ...arguments import check_choice, check_dims, check_shape, check_within, explain
 from ...base.dtypes import finfo
+from ...base.kinds import Positive
 from ...errors import ArgumentError, NotSupported, safe_repr
 from ...functions import cat, dot, eye, mv, randn, vdot, where, zeros_like
 from ...history.grad_mode import no_grad
@@ -87,18 +88,7 @@ class _SpectralNorm(Module):
 
     def __init__(self, weight: Tensor, n_power_iterations: int = 1, dim: int = 0, eps: float = 1e-12) -> None:
         super().__init__()
-        if not -weight.ndim <= dim < max(weight.ndim, 1):
-            raise ArgumentError(
-                f"spectral_norm: dim must be in [{-weight.ndim}, {weight.ndim})",
-                operands={"dim": dim, "weight": weight},
-                fix="name a dimension of the tensor",
-            )
-        if n_power_iterations <= 0:
-            raise ArgumentError(
-                "spectral_norm: n_power_iterations must be positive",
-                operands={"n_power_iterations": n_power_iterations},
-                fix="pass 1 or more",
-            )
+        check_within("spectral_norm", "dim", dim, -weight.ndim, max(weight.ndim, 1), what="a dimension of the tensor")
         self.dim = dim % max(weight.ndim, 1)
         self.eps = eps
         self.n_power_iterations = n_power_iterations
@@ -135,7 +125,7 @@ class _SpectralNorm(Module):
 
 
 def spectral_norm(
-    module: M, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
+    module: M, name: str = "weight", n_power_iterations: Positive = 1, eps: float = 1e-12, dim: int | None = None
 ) -> M:
     """Divide a tensor by its largest singular value (Miyato et al. 2018), found by power iteration. Returns *module*.
 
@@ -204,10 +194,7 @@ class _Orthogonal(Module):
         return full[..., :columns]
 
     def right_inverse(self, Q: Tensor) -> Tensor:
-        if Q.shape != self.shape:
-            raise ArgumentError(
-                f"orthogonal: the tensor must have shape {tuple(self.shape)}", operands={"value": Q}, fix="reshape it"
-            )
+        check_shape("orthogonal", "Q", Q, self.shape, ArgumentError)
         with no_grad():
             wide = Q.shape[-2] < Q.shape[-1]
             columns = Q.mT if wide else Q
@@ -270,17 +257,11 @@ def orthogonal(
     [[1.0, 0.0], [0.0, 1.0]]
     """
     weight = tensor_of("orthogonal", module, name)
-    if weight.ndim < 2:
-        raise ArgumentError(
-            "orthogonal: the tensor must have at least two dimensions", operands={name: weight}, fix="pass a matrix"
-        )
+    check_dims("orthogonal", name, weight, range(2, 65), "pass a matrix")
     if orthogonal_map is None:
         square = weight.shape[-2] == weight.shape[-1]
         orthogonal_map = "matrix_exp" if square or weight.is_complex() else "householder"
-    if orthogonal_map not in _MAPS:
-        raise ArgumentError(
-            f"orthogonal: unknown orthogonal_map {safe_repr(orthogonal_map)}", fix=f"use one of {', '.join(_MAPS)}"
-        )
+    check_choice("orthogonal", "orthogonal_map", orthogonal_map, _MAPS)
     register_parametrization(module, name, _Orthogonal(weight, orthogonal_map, use_trivialization), unsafe=True)
     return module
 

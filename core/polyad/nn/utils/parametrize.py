@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from ...arguments import explain
+from ...arguments import check_length, explain
 from ...errors import ArgumentError, OptionError, safe_repr
 from ...history.grad_mode import no_grad
 from ...tensor import Tensor
@@ -140,11 +140,7 @@ class ParametrizationList(ModuleList):
                     )
                 stored = module.right_inverse(stored)
             values = [stored] if isinstance(stored, Tensor) else list(stored)
-            if len(values) != self.ntensors:
-                raise ArgumentError(
-                    f"right_inverse: gave {len(values)} tensors, {self.ntensors} are stored",
-                    fix="return as many as at registration",
-                )
+            check_length("right_inverse", "what it gave", values, self.ntensors, "tensors, as at registration")
             for original, new in zip(self._originals, values):
                 if original.dtype != new.dtype:
                     raise ArgumentError(

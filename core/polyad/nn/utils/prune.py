@@ -17,8 +17,8 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, TypeVar
 
 from ... import linalg
-from ...arguments import explain
-from ...errors import ArgumentError, ArgumentTypeError, IndexOutOfRange, ShapeError, safe_repr
+from ...arguments import check_dims, check_shape, check_type, check_within, explain
+from ...errors import ArgumentError, ArgumentTypeError, IndexOutOfRange, safe_repr
 from ...functions import ones_like, rand, rand_like, topk, zeros_like
 from ...tensor import Tensor
 from ..modules.module import Module
@@ -87,12 +87,7 @@ class BasePruningMethod(Recomputed):
         before = hooks_of(module, _ANY, name)
         original = getattr(module, name + "_orig") if before else parameter_of(cls.__name__, module, name)
         scores = getattr(module, name) if importance_scores is None else importance_scores
-        if scores.shape != original.shape:
-            raise ShapeError(
-                f"{cls.__name__}: importance_scores must have the shape of the parameter",
-                operands={"importance_scores": scores, name: original},
-                fix="give a score for each element",
-            )
+        check_shape(cls.__name__, "importance_scores", scores, original.shape)
         applied: BasePruningMethod = method
         if before:
             earlier = before[0][1]
@@ -111,12 +106,7 @@ class BasePruningMethod(Recomputed):
     def prune(self, t: Tensor, default_mask: Tensor | None = None, importance_scores: Tensor | None = None) -> Tensor:
         """*t* times the mask for it, without a module."""
         scores = t if importance_scores is None else importance_scores
-        if scores.shape != t.shape:
-            raise ShapeError(
-                "prune: importance_scores must have the shape of t",
-                operands={"importance_scores": scores, "t": t},
-                fix="give a score for each element",
-            )
+        check_shape("prune", "importance_scores", scores, t.shape)
         mask = ones_like(t, requires_grad=False) if default_mask is None else default_mask
         return t * self.compute_mask(scores, mask)
 
@@ -149,12 +139,7 @@ class PruningContainer(BasePruningMethod):
 
     def add_pruning_method(self, method: BasePruningMethod) -> None:
         """Add a method. Raises TypeError for what is none, ValueError for one of another parameter."""
-        if not isinstance(method, BasePruningMethod):
-            raise ArgumentTypeError(
-                f"PruningContainer: {type(method).__name__} is no BasePruningMethod",
-                operands={"method": method},
-                fix="derive it from BasePruningMethod",
-            )
+        check_type("PruningContainer", "method", method, BasePruningMethod, "a BasePruningMethod")
         if self._tensor_name != method._tensor_name:
             raise ArgumentError(
                 f"PruningContainer: it is for the parameter {safe_repr(self._tensor_name)}, the method for "
@@ -216,12 +201,7 @@ class _OfAmount(BasePruningMethod):
 
     def __init__(self, amount: Any) -> None:
         self.amount = amount
-        if not isinstance(amount, Real):
-            raise ArgumentTypeError(
-                f"{type(self).__name__}: amount must be an int or a float",
-                operands={"amount": amount},
-                fix="pass a number of elements, or a part between 0 and 1",
-            )
+        check_type(type(self).__name__, "amount", amount, Real, "an int or a float")
         if self.amount < 0 or (not isinstance(amount, Integral) and self.amount > 1):
             raise ArgumentError(
                 f"{type(self).__name__}: amount must be a part between 0 and 1, or a number of 0 or more",
@@ -304,18 +284,8 @@ class _Structured(_OfAmount):
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         """The mask without the channels that score least."""
         name = type(self).__name__
-        if t.ndim <= 1:
-            raise ArgumentError(
-                f"{name}: a tensor must have at least two dimensions to have channels",
-                operands={"t": t},
-                fix="use an unstructured method",
-            )
-        if not -t.ndim <= self.dim < t.ndim:
-            raise IndexOutOfRange(
-                f"{name}: dim {self.dim} is out of range for a {t.ndim}-d tensor",
-                operands={"t": t},
-                fix="name a dimension",
-            )
+        check_dims(name, "t", t, range(2, 65), "use an unstructured method: it has no channels")
+        check_within(name, "dim", self.dim, -t.ndim, t.ndim, IndexOutOfRange, "a dimension")
         count = self._count(t.shape[self.dim])
         if not count:
             return default_mask
@@ -381,12 +351,7 @@ class CustomFromMask(BasePruningMethod):
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         """The mask times the given one. Raises RuntimeError if their shapes differ."""
-        if default_mask.shape != self.mask.shape:
-            raise ShapeError(
-                "CustomFromMask: mask must have the shape of the parameter",
-                operands={"mask": self.mask, "parameter": t},
-                fix="give a 0 or 1 for each element",
-            )
+        check_shape("CustomFromMask", "mask", self.mask, default_mask.shape)
         return default_mask * self.mask.to(default_mask.dtype)
 
     @classmethod

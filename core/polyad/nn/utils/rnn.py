@@ -11,7 +11,7 @@ import operator
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from ...arguments import explain
+from ...arguments import check_choice, check_dims, check_length, check_type, explain
 from ...base.device import Device
 from ...base.dtypes import INTEGER, int64
 from ...errors import ArgumentError, ArgumentTypeError, OptionError, ShapeError, safe_repr
@@ -64,11 +64,7 @@ class PackedSequence(_Fields):
         if batch_sizes is None and isinstance(data, (tuple, list)) and len(data) == 2:
             data, batch_sizes = data
         for name, value in (("data", data), ("batch_sizes", batch_sizes)):
-            if not isinstance(value, Tensor):
-                raise ArgumentTypeError(
-                    f"PackedSequence: {name} is {safe_repr(value)}, not a tensor",
-                    fix="pack sequences with pack_padded_sequence or pack_sequence",
-                )
+            check_type("PackedSequence", name, value, Tensor, "a tensor")
         assert batch_sizes is not None
         if batch_sizes.device.type != "cpu":
             raise ArgumentError(
@@ -182,8 +178,7 @@ def _lengths(op: str, lengths: Any, count: int, most: int) -> list[int]:
             raise ArgumentTypeError(
                 f"{op}: lengths are {safe_repr(given)}, not ints", fix="pass a list of ints"
             ) from error
-    if len(given) != count:
-        raise ShapeError(f"{op}: {len(given)} lengths for {count} sequences", fix="give a length for each sequence")
+    check_length(op, "lengths", given, count, "numbers, one for each sequence", ShapeError)
     for place, length in enumerate(given):
         if not 1 <= length <= most:
             raise ShapeError(
@@ -220,8 +215,7 @@ def pack_padded_sequence(
     (tensor([4, 1, 3, 5, 2, 6]), tensor([3, 2, 1]))
     """
     op = "pack_padded_sequence"
-    if input.ndim < 2:
-        raise ShapeError(f"{op}: input has no steps of a batch", operands={"input": input}, fix="give (T, N, *)")
+    check_dims(op, "input", input, range(2, 65), "give (T, N, *)", ShapeError)
     if batch_first:
         input = input.transpose(0, 1)
     steps, count, *rest = input.shape
@@ -266,12 +260,7 @@ def pad_packed_sequence(
     (tensor([[1, 2],
             [3, 0]]), tensor([2, 1]))
     """
-    if not isinstance(sequence, PackedSequence):
-        raise ArgumentTypeError(
-            f"pad_packed_sequence: sequence is a {type(sequence).__name__}, not a PackedSequence",
-            operands={"sequence": sequence},
-            fix="pass what pack_padded_sequence, pack_sequence or a recurrent layer returned",
-        )
+    check_type("pad_packed_sequence", "sequence", sequence, PackedSequence, "a PackedSequence")
     data, sizes = sequence.data, sequence.batch_sizes.tolist()
     steps, count = len(sizes), sizes[0]
     if total_length is not None:
@@ -314,18 +303,13 @@ def pad_sequence(
             [3, 0]])
     """
     op = "pad_sequence"
-    if not isinstance(sequences, Iterable):
-        raise ShapeError(
-            f"{op}: sequences is {safe_repr(sequences)}, no tensors to go through", fix="pass a list of tensors"
-        )
-    if padding_side not in ("left", "right"):
-        raise OptionError(f"{op}: padding_side is {safe_repr(padding_side)}", fix='use "right" or "left"')
+    check_type(op, "sequences", sequences, Iterable, "a list of tensors", ShapeError)
+    check_choice(op, "padding_side", padding_side, ("left", "right"), OptionError)
     given = list(sequences)
     if not given:
         raise ShapeError(f"{op}: there are no sequences", fix="give at least one")
     for one in given:
-        if not isinstance(one, Tensor):
-            raise ArgumentTypeError(f"{op}: sequences holds {safe_repr(one)}, no tensor", fix="pass a list of tensors")
+        check_type(op, "sequences", one, Tensor, "a list of tensors")
         if not one.ndim or one.shape[1:] != given[0].shape[1:]:
             raise ShapeError(
                 f"{op}: sequences {tuple(given[0].shape)} and {tuple(one.shape)} differ in more than their lengths",

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from ... import linalg
 from ...arguments import explain
+from ...base.kinds import Positive
 from ...errors import ArgumentError, OptionError, safe_repr
 from ...functions import dot, mv
 from ...history.grad_mode import no_grad
@@ -28,12 +29,6 @@ class SpectralNorm(Recomputed):
     """The hook that divides a tensor by its largest singular value, found by power iteration."""
 
     def __init__(self, name: str = "weight", n_power_iterations: int = 1, dim: int = 0, eps: float = 1e-12) -> None:
-        if n_power_iterations <= 0:
-            raise ArgumentError(
-                "spectral_norm: n_power_iterations must be positive",
-                operands={"n_power_iterations": n_power_iterations},
-                fix="pass 1 or more",
-            )
         self.tensor_name = name
         self.n_power_iterations = n_power_iterations
         self.dim = dim
@@ -90,7 +85,7 @@ class SpectralNormLoadStateDictPreHook:
 
 
 def spectral_norm(
-    module: M, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
+    module: M, name: str = "weight", n_power_iterations: Positive = 1, eps: float = 1e-12, dim: int | None = None
 ) -> M:
     """Divide a parameter by its largest singular value (Miyato et al. 2018). Returns *module*.
 

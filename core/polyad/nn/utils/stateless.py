@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
 from typing import Any
 
-from ...arguments import explain
-from ...errors import ArgumentError, ArgumentTypeError, PolyadError, safe_repr
+from ...arguments import check_type, explain
+from ...errors import ArgumentError, PolyadError, safe_repr
 from ...tensor import Tensor
 from ..modules.module import Module, require_module
 from ..registration import ModuleAttributeError
@@ -58,12 +58,7 @@ def functional_call(
     """
     require_module("functional_call", module)
     for name, value in parameters_and_buffers.items():
-        if value is not None and not isinstance(value, Tensor):
-            raise ArgumentTypeError(
-                f"functional_call: the value of {safe_repr(name)} is {type(value).__name__}, not a tensor",
-                operands={name: value},
-                fix="wrap it in polyad.tensor(...)",
-            )
+        check_type("functional_call", name, value, (Tensor, type(None)), "a tensor")
     ties = _ties(module) if tie_weights else {}
     if strict:
         _check_names(module, parameters_and_buffers, ties)

@@ -20,6 +20,7 @@ from ...tensor.tensor import check_tensor
 from ..creation.factories import full, zeros
 from ..declaring.whole_numbers import whole
 from ..declaring.windows import arranged
+from ..memory.copying import check_fits
 from ..pointwise.complex_numbers import complex as join_parts
 from ..shaping.joining import cat
 
@@ -202,6 +203,8 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
             return _cropped(input, by_dim)
         if isinstance(value, float) and input._type.dtype.category == INTEGER:
             value = whole("pad", "value", value)
+        if value:
+            check_fits("pad", value, input._type.dtype)
         result = _pad_constant(input, tuple(by_dim), 0 if value is None else value)
         return arranged(result, input) if len(shape) > 3 else result
     if mode not in _MODES:

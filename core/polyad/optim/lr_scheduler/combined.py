@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ...arguments import check_length
 from ...base.kinds import State
 from ...errors import ArgumentError, ArgumentTypeError
 from ..optimizer import Optimizer
@@ -98,12 +99,7 @@ class SequentialLR(_Combined):
         self, optimizer: Optimizer, schedulers: list[LRScheduler], milestones: list[int], last_epoch: int = -1
     ) -> None:
         _check("SequentialLR", schedulers, optimizer)
-        if len(milestones) != len(schedulers) - 1:
-            raise ArgumentError(
-                f"SequentialLR: {len(schedulers)} schedulers need {len(schedulers) - 1} milestones, not "
-                f"{len(milestones)}",
-                fix="give the step at which each but the first begins",
-            )
+        check_length("SequentialLR", "milestones", milestones, len(schedulers) - 1, "numbers, where schedules begin")
         self._schedulers = schedulers
         self._milestones = milestones
         self.last_epoch = last_epoch + 1

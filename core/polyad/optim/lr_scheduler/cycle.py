@@ -7,6 +7,7 @@ import types
 from collections.abc import Callable
 from typing import Any, Literal
 
+from ...arguments import check_choice
 from ...base.kinds import State
 from ...errors import ArgumentError
 from ..optimizer import Optimizer
@@ -102,11 +103,8 @@ class CyclicLR(_WithMomentum):
         check_optimizer("CyclicLR", optimizer)
         base_lrs = per_group("CyclicLR", "base_lr", base_lr, optimizer)
         max_lrs = per_group("CyclicLR", "max_lr", max_lr, optimizer)
-        if scale_fn is None and mode not in _SCALES:
-            raise ArgumentError(
-                f"CyclicLR: mode must be one of {', '.join(_SCALES)}, not {mode!r}, where there is no scale_fn",
-                fix="choose one of these, or pass scale_fn",
-            )
+        if scale_fn is None:
+            check_choice("CyclicLR", "mode", mode, _SCALES)
         if cycle_momentum:
             self._check_momentum("CyclicLR", optimizer)
         self.optimizer = optimizer

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ...base.kinds import Probability, State
+from ...base.kinds import PositiveNumber, Probability, State
 from ...errors import ArgumentError
 from ..optimizer import Optimizer
 from .scheduler import Multiplying
@@ -31,11 +31,9 @@ class StepLR(Multiplying):
     [0.1]
     """
 
-    def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
-        if not step_size > 0:
-            raise ArgumentError(
-                f"StepLR: step_size must be at least 1, not {step_size}", fix="choose another step_size"
-            )
+    def __init__(
+        self, optimizer: Optimizer, step_size: PositiveNumber, gamma: float = 0.1, last_epoch: int = -1
+    ) -> None:
         self.step_size = step_size
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
@@ -44,7 +42,7 @@ class StepLR(Multiplying):
         return self.gamma if self.last_epoch and self.last_epoch % self.step_size == 0 else 1.0
 
     def _product(self) -> float:
-        return self.gamma ** (self.last_epoch // self.step_size)
+        return float(self.gamma ** (self.last_epoch // self.step_size))
 
 
 class MultiStepLR(Multiplying):

@@ -6,8 +6,8 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+from ...arguments import check_type
 from ...base.kinds import State
-from ...errors import ArgumentTypeError
 from ..optimizer import Optimizer
 from .scheduler import LRScheduler, check_optimizer, per_group, values
 
@@ -24,12 +24,7 @@ class _ByFunction(LRScheduler):
         check_optimizer(name, optimizer)
         functions = per_group(name, "lr_lambda", lr_lambda, optimizer)
         for function in functions:
-            if not callable(function):
-                raise ArgumentTypeError(
-                    f"{name}: lr_lambda must be a function, not {type(function).__name__}",
-                    operands={"lr_lambda": function},
-                    fix="pass a function of the step's number, or a list with one for each group",
-                )
+            check_type(name, "lr_lambda", function, Callable, "a function of the step's number")
         self.lr_lambdas = functions
         super().__init__(optimizer, last_epoch)
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import Literal, SupportsFloat
 
+from ...base.kinds import BelowOne
 from ...base.state import warn_user
-from ...errors import ArgumentError, OptionError
+from ...errors import OptionError
 from ..optimizer import Optimizer
 from .scheduler import LRScheduler, check_optimizer, per_group, set_value, values
 
@@ -44,7 +45,7 @@ class ReduceLROnPlateau(LRScheduler):
         self,
         optimizer: Optimizer,
         mode: Literal["min", "max"] = "min",
-        factor: float = 0.1,
+        factor: BelowOne = 0.1,
         patience: int = 10,
         threshold: float = 1e-4,
         threshold_mode: Literal["rel", "abs"] = "rel",
@@ -52,10 +53,6 @@ class ReduceLROnPlateau(LRScheduler):
         min_lr: list[float] | float = 0,
         eps: float = 1e-8,
     ) -> None:
-        if not factor < 1.0:
-            raise ArgumentError(
-                f"ReduceLROnPlateau: factor must be below 1, not {factor}", fix="choose another factor, such as 0.1"
-            )
         check_optimizer("ReduceLROnPlateau", optimizer)
         self.factor = factor
         self.optimizer = optimizer

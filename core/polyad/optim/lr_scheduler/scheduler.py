@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...arguments import Explained
+from ...arguments import Explained, check_length, check_type
 from ...base.kinds import State
 from ...base.state import warn_user
-from ...errors import ArgumentError, ArgumentTypeError, NotSupported
+from ...errors import ArgumentError, NotSupported
 from ...history.grad_mode import no_grad
 from ...tensor import Tensor
 from ..optimizer import MissingKey, Optimizer
@@ -208,21 +208,12 @@ def set_value(group: dict[str, Any], key: str, value: Any) -> None:
 
 def check_optimizer(schedule: str, optimizer: Any) -> None:
     """Raise TypeError for what is no optimizer."""
-    if not isinstance(optimizer, Optimizer):
-        raise ArgumentTypeError(
-            f"{schedule}: optimizer must be an Optimizer, not {type(optimizer).__name__}",
-            operands={"optimizer": optimizer},
-            fix="make the optimizer first and pass it",
-        )
+    check_type(schedule, "optimizer", optimizer, Optimizer, "an Optimizer")
 
 
 def per_group(schedule: str, name: str, value: Any, optimizer: Optimizer) -> list[Any]:
     """An option as a list with an entry a group. Raises ValueError for a list of another length."""
     if not isinstance(value, (list, tuple)):
         return [value] * len(optimizer.param_groups)
-    if len(value) != len(optimizer.param_groups):
-        raise ArgumentError(
-            f"{schedule}: {name} has {len(value)} entries, and the optimizer {len(optimizer.param_groups)} groups",
-            fix="give a number for all groups, or an entry for each",
-        )
+    check_length(schedule, name, value, len(optimizer.param_groups), "entries, one for each group")
     return list(value)

@@ -16,9 +16,8 @@ import numpy as np
 
 import polyad
 from polyad.arguments import explain
+from polyad.datasets.pictures import Pictures
 from polyad.errors import PolyadError, SerializationError
-
-from .samples import Pictures
 
 __all__ = ["CIFAR10", "CIFAR100"]
 

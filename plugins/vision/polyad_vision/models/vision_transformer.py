@@ -10,7 +10,8 @@ from typing import Any
 
 import polyad
 from polyad import Tensor, nn
-from polyad.errors import ArgumentError, ShapeError
+from polyad.arguments import check_divisible
+from polyad.errors import ShapeError
 
 from .layers import zero_bias
 from .weights import Weights, with_weights
@@ -106,11 +107,7 @@ class VisionTransformer(nn.Module):
         norm_layer: Norm = partial(nn.LayerNorm, eps=1e-6),  # noqa: B008  # nothing of it changes
     ) -> None:
         super().__init__()
-        if image_size % patch_size:
-            raise ArgumentError(
-                f"VisionTransformer: image_size {image_size} is no multiple of patch_size {patch_size}",
-                fix=f"pass image_size={image_size - image_size % patch_size or patch_size}",
-            )
+        check_divisible("VisionTransformer", "image_size", image_size, "patch_size", patch_size)
         self.image_size, self.patch_size, self.hidden_dim = image_size, patch_size, hidden_dim
         self.mlp_dim, self.attention_dropout, self.dropout = mlp_dim, attention_dropout, dropout
         self.num_classes, self.representation_size, self.norm_layer = num_classes, representation_size, norm_layer

@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 
 import polyad
 from polyad import nn
-from polyad.errors import ArgumentError, ArgumentTypeError
+from polyad.arguments import check_type
+from polyad.errors import ArgumentError
 
 __all__ = ["Weights", "with_weights"]
 
@@ -34,10 +35,5 @@ def with_weights(model: Model, weights: Weights, name: str) -> Model:
         )
     if isinstance(weights, str | os.PathLike):
         weights = polyad.load(weights, map_location="cpu")
-    if not isinstance(weights, Mapping):
-        raise ArgumentTypeError(
-            f"{name}: weights is of type {type(weights).__name__}",
-            fix="pass the path of a file, a state dict, or None",
-        )
-    model.load_state_dict(weights)
+    model.load_state_dict(check_type(name, "weights", weights, Mapping, "the path of a file, a state dict or None"))
     return model

@@ -10,7 +10,7 @@ import numpy as np
 
 import polyad
 from polyad import Tensor, nn
-from polyad.arguments import explain
+from polyad.arguments import check_choice, explain
 from polyad.base.kinds import Probability, Sizes
 from polyad.errors import ArgumentError
 
@@ -428,8 +428,8 @@ class RandomErasing(nn.Module):
         inplace: bool = False,
     ) -> None:
         super().__init__()
-        if isinstance(value, str) and value != "random":
-            raise ArgumentError(f"RandomErasing: value is {value!r}", fix='pass numbers or "random"')
+        if isinstance(value, str):
+            check_choice("RandomErasing", "value", value, ("random",))
         if not 0 <= scale[0] <= scale[1] <= 1 or not 0 < ratio[0] <= ratio[1]:
             raise ArgumentError(f"RandomErasing: scale {scale}, ratio {ratio}", fix="pass (least, most) for each")
         self.p, self.scale, self.ratio, self.value, self.inplace = p, scale, ratio, value, inplace

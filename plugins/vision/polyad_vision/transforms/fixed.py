@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import polyad
 from polyad import Tensor, nn
-from polyad.arguments import explain
-from polyad.base.kinds import Functions, Probability, Sizes
-from polyad.errors import ArgumentError, ArgumentTypeError
+from polyad.arguments import check_length, explain
+from polyad.base.kinds import Function, Functions, Probability, Sizes
 
 from . import functional as F
 from .inputs import InterpolationMode
@@ -188,9 +187,7 @@ class Lambda:
         TypeError: *lambd* cannot be called.
     """
 
-    def __init__(self, lambd: Callable[[Any], Any]) -> None:
-        if not callable(lambd):
-            raise ArgumentTypeError(f"Lambda: lambd is of type {type(lambd).__name__}", fix="pass a function")
+    def __init__(self, lambd: Function) -> None:
         self.lambd = lambd
 
     def __call__(self, img: Any) -> Any:
@@ -230,10 +227,8 @@ class RandomChoice:
     """One of the transforms, with probabilities in proportion to *p*, by Python's `random`."""
 
     def __init__(self, transforms: Functions, p: Sequence[float] | None = None) -> None:
-        if p is not None and len(p) != len(transforms):
-            raise ArgumentError(
-                f"RandomChoice: {len(p)} values in p for {len(transforms)} transforms", fix="pass as many"
-            )
+        if p is not None:
+            check_length("RandomChoice", "p", p, len(transforms), "values, one for each transform")
         self.transforms, self.p = transforms, p
 
     def __call__(self, img: Any) -> Any:

@@ -15,8 +15,8 @@ import numpy as np
 
 import polyad
 from polyad import Tensor
-from polyad.arguments import explain
-from polyad.base.kinds import NonNegative
+from polyad.arguments import check_choice, check_dims, check_length, check_type, explain
+from polyad.base.kinds import NonNegative, PositiveNumber
 from polyad.errors import ArgumentError, ArgumentTypeError
 
 from . import on_tensors
@@ -119,8 +119,7 @@ def to_pil_image(pic: Any, mode: str | None = None) -> Any:
     """
     image = pillow("to_pil_image").Image
     if isinstance(pic, Tensor):
-        if pic.dim() not in (2, 3):
-            raise ArgumentError(f"to_pil_image: pic has shape {tuple(pic.shape)}", fix="pass (channels, height, width)")
+        check_dims("to_pil_image", "pic", pic, (2, 3), "pass (channels, height, width)")
         if pic.is_floating_point() and mode != "F":
             pic = pic.mul(255).to(polyad.uint8)
         pixels = pic.detach().cpu().numpy()
@@ -163,8 +162,7 @@ def convert_image_dtype(image: Tensor, dtype: polyad.dtype = polyad.float32) -> 
     >>> convert_image_dtype(torch.tensor([[[0.0, 0.5, 1.0]]]), torch.uint8)
     tensor([[[  0, 127, 255]]], dtype=polyad.uint8)
     """
-    if not isinstance(image, Tensor):
-        raise ArgumentTypeError(f"convert_image_dtype: image is of type {type(image).__name__}", fix="pass a tensor")
+    check_type("convert_image_dtype", "image", image, Tensor, "a tensor")
     return on_tensors.convert_dtype(image, dtype)
 
 
@@ -185,10 +183,7 @@ def normalize(tensor: Tensor, mean: Sequence[float], std: Sequence[float], inpla
             f"normalize: tensor is {what}",
             fix="pass a floating-point tensor: to_tensor or convert_image_dtype gives it",
         )
-    if tensor.dim() < 3:
-        raise ArgumentError(
-            f"normalize: tensor has shape {tuple(tensor.shape)}", fix="pass (..., channels, height, width)"
-        )
+    check_dims("normalize", "tensor", tensor, range(3, 65), "pass (..., channels, height, width)")
     options: dict[str, Any] = {"dtype": tensor.dtype, "device": tensor.device}
     middle, spread = (polyad.as_tensor(value, **options) for value in (mean, std))
     if bool((spread == 0).any()):
@@ -239,9 +234,10 @@ def _mode(interpolation: InterpolationMode | int) -> InterpolationMode:
         for mode, number in PILLOW_FILTERS.items():
             if number == interpolation:
                 return mode
-    if not isinstance(interpolation, InterpolationMode):
-        raise ArgumentTypeError(f"interpolation is {interpolation!r}", fix="pass an InterpolationMode")
-    return interpolation
+    given: InterpolationMode = check_type(
+        "transforms", "interpolation", interpolation, InterpolationMode, "an InterpolationMode"
+    )
+    return given
 
 
 def _target(size: int | Sequence[int], max_size: int | None, height: int, width: int) -> tuple[int, int]:
@@ -283,10 +279,7 @@ def pad(img: Image, padding: int | Sequence[int], fill: Any = 0, padding_mode: s
     if len(sizes) not in (1, 2, 4):
         raise ArgumentError(f"pad: padding is {padding!r}", fix="pass 1, 2 or 4 numbers")
     ends = sizes * 4 if len(sizes) == 1 else sizes * 2 if len(sizes) == 2 else sizes
-    if padding_mode not in ("constant", "edge", "reflect", "symmetric"):
-        raise ArgumentError(
-            f"pad: padding_mode is {padding_mode!r}", fix='pass "constant", "edge", "reflect" or "symmetric"'
-        )
+    check_choice("pad", "padding_mode", padding_mode, ("constant", "edge", "reflect", "symmetric"))
     if not picture:
         if any(end < 0 for end in ends):
             img, ends = _cut(img, ends)
@@ -440,12 +433,13 @@ def rotate(
     tensor([[[2., 4.],
              [1., 3.]]])
     """
-    if center is not None and len(center) != 2:
-        raise ArgumentError(f"rotate: center is {center!r}", fix="pass (x, y)")
+    if center is not None:
+        check_length("rotate", "center", center, 2, "numbers")
     if needs("rotate", img):
         filter_ = PILLOW_FILTERS[_mode(interpolation)]
         return img.rotate(angle, filter_, expand, center, fillcolor=_pillow_fill(fill, img))
     height, width = img.shape[-2:]
+    angle = float(angle)  # an unsigned number of NumPy's has no negative
     if angle % 90 == 0 and center is None and (expand or angle % 180 == 0 or height == width):
         return img.rot90(int(angle // 90), (-2, -1))  # exactly, as Pillow does: pixels lie on pixels
     middle = (0.0, 0.0) if center is None else (center[0] - width * 0.5, center[1] - height * 0.5)
@@ -472,7 +466,7 @@ def affine(
     img: Image,
     angle: float,
     translate: Sequence[float],
-    scale: float,
+    scale: PositiveNumber,
     shear: float | Sequence[float],
     interpolation: InterpolationMode = NEAREST,
     fill: Any = None,
@@ -495,8 +489,6 @@ def affine(
     picture = needs("affine", img)
     if len(translate) != 2 or (center is not None and len(center) != 2):
         raise ArgumentError(f"affine: translate {translate!r}, center {center!r}", fix="pass (x, y) for each")
-    if scale <= 0:
-        raise ArgumentError(f"affine: scale is {scale}", fix="pass a positive number")
     shears = [float(shear)] if isinstance(shear, int | float | np.number) else list(shear)
     if len(shears) not in (1, 2):
         raise ArgumentError(f"affine: shear is {shear!r}", fix="pass a number or (x, y)")
@@ -521,8 +513,7 @@ def erase(img: Tensor, i: int, j: int, h: int, w: int, v: Any, inplace: bool = F
     tensor([[[0., 0.],
              [1., 1.]]])
     """
-    if not isinstance(img, Tensor):
-        raise ArgumentTypeError(f"erase: img is of type {type(img).__name__}", fix="pass a tensor")
+    check_type("erase", "img", img, Tensor, "a tensor")
     if not inplace:
         img = img.clone()
     img[..., i : i + h, j : j + w] = v
@@ -607,8 +598,7 @@ def rgb_to_grayscale(img: Image, num_output_channels: int = 1) -> Image:
     polyad.Size([1, 2, 2])
     """
     picture = needs("rgb_to_grayscale", img, 3)
-    if num_output_channels not in (1, 3):
-        raise ArgumentError(f"rgb_to_grayscale: num_output_channels is {num_output_channels}", fix="pass 1 or 3")
+    check_choice("rgb_to_grayscale", "num_output_channels", num_output_channels, (1, 3))
     if picture:
         grey = img.convert("L")
         return grey if num_output_channels == 1 else pillow("rgb_to_grayscale").Image.merge("RGB", [grey] * 3)

@@ -7,7 +7,8 @@ from enum import Enum
 from typing import Any
 
 from polyad import Tensor
-from polyad.errors import ArgumentError, ArgumentTypeError, PackageMissing
+from polyad.arguments import check_dims, check_type
+from polyad.errors import PackageMissing
 
 __all__ = ["InterpolationMode", "is_picture", "needs", "pillow", "size_of"]
 
@@ -62,15 +63,8 @@ def needs(op: str, value: Any, dims: int = 2) -> bool:
     """
     if is_picture(value):
         return True
-    if not isinstance(value, Tensor):
-        raise ArgumentTypeError(
-            f"{op}: img is of type {type(value).__name__}",
-            fix="pass a tensor (..., channels, height, width) or a picture of Pillow's",
-        )
-    if value.dim() < dims:
-        raise ArgumentError(
-            f"{op}: img has shape {tuple(value.shape)}", fix="pass a tensor (..., channels, height, width)"
-        )
+    check_type(op, "img", value, Tensor, "a tensor (..., channels, height, width) or a picture of Pillow's")
+    check_dims(op, "img", value, range(dims, 65), "pass a tensor (..., channels, height, width)")
     return False
 
 

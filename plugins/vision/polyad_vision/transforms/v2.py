@@ -11,10 +11,10 @@ import numpy as np
 
 import polyad
 from polyad import Tensor, nn
-from polyad.arguments import explain
+from polyad.arguments import check_type, explain
 from polyad.errors import ArgumentTypeError
 
-from . import chance, fixed, functional
+from . import chance, fixed, functional, inputs
 from .automatic import RandAugment, TrivialAugmentWide
 from .chance import *  # noqa: F403  # each module says in __all__ what is public
 from .fixed import *  # noqa: F403
@@ -72,13 +72,11 @@ class ToDtype(nn.Module):
 
     def __init__(self, dtype: polyad.dtype, scale: bool = False) -> None:
         super().__init__()
-        if not isinstance(dtype, polyad.dtype):
-            raise ArgumentTypeError(f"ToDtype: dtype is of type {type(dtype).__name__}", fix="pass a polyad.dtype")
+        check_type("ToDtype", "dtype", dtype, polyad.dtype, "a polyad.dtype")
         self.dtype, self.scale = dtype, scale
 
     def forward(self, img: Tensor) -> Tensor:
-        if not isinstance(img, Tensor):
-            raise ArgumentTypeError(f"ToDtype: img is of type {type(img).__name__}", fix="put ToImage() before it")
+        check_type("ToDtype", "img", img, Tensor, "a tensor: put ToImage() before it")
         return convert_image_dtype(img, self.dtype) if self.scale else img.to(self.dtype)
 
     def __repr__(self) -> str:
@@ -95,6 +93,7 @@ class RGB(nn.Module):
     def forward(self, img: Any) -> Any:
         if is_picture(img):
             return img.convert("RGB")
+        inputs.needs("RGB", img, 3)
         return img.expand(*img.shape[:-3], 3, *img.shape[-2:]) if img.shape[-3] == 1 else img
 
 

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from polyad import Tensor
-from polyad.arguments import explain
-from polyad.utils.data import Dataset
-
-from ..transforms.functional import to_pil_image
+from ..arguments import explain
+from ..interop.images import picture_of
+from ..tensor import Tensor
+from ..utils.data import Dataset
 
 __all__ = ["Pictures"]
 
 
 class Pictures(Dataset[tuple[Any, Any]]):
-    """Pictures uint8 (n, channels, height, width) and their labels; a sample's picture is Pillow's."""
+    """Pictures uint8 (n, channels, height, width) and their labels; a sample's picture is Pillow's, as transforms of
+    torchvision's expect it.
+    """
 
     images: Tensor
     targets: Any
@@ -23,7 +24,7 @@ class Pictures(Dataset[tuple[Any, Any]]):
     target_transform: Callable[[Any], Any] | None
 
     def __getitem__(self, index: Any) -> tuple[Any, Any]:
-        picture, target = to_pil_image(self.images[index]), int(self.targets[index])
+        picture, target = picture_of(self.images[index]), int(self.targets[index])
         if self.transform is not None:
             picture = self.transform(picture)
         return picture, target if self.target_transform is None else self.target_transform(target)
