@@ -74,7 +74,8 @@ class Pass:
         accumulate: bool = True,
     ) -> None:
         self._keep_graph, self._create_graph, self._accumulate = keep_graph, create_graph, accumulate
-        self._capture, self._captured = capture, [None] * len(capture or ())
+        self._capture = capture
+        self._captured: list[Tensor | None] = [None] * len(capture or ())
         needed = self._needed = None if only is None else _leading_to(only, [node for node, _ in roots])
         # Wanted nodes that lead to no other: what is wanted has arrived there, and the node itself has no work.
         self._ends = {node for node in only or () if needed is not None and not _any_needed(node.targets(), needed)}

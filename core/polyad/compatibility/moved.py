@@ -27,6 +27,7 @@ MOVED: dict[str, str] = {
     "polyad.batching.level": "polyad.batching.vmap_level",
     "polyad.func.trees": "polyad.trees",
     "polyad.expansions": "polyad.tables.special",
+    "polyad.ops.autocast": "polyad.amp.autocast_mode",
     **{
         f"polyad.nn.{name}": f"polyad.nn.modules.{name}"
         for name in (
