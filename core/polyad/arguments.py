@@ -16,6 +16,7 @@ import types
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+from .dispatch.annotations import signature_of
 from .dispatch.arguments import explained, explaining
 
 __all__ = ["Explained", "explain", "explained_call", "explaining"]
@@ -71,7 +72,7 @@ def explained_call(
     name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception
 ) -> Exception:
     """The error to raise for *error*, which left the call of *function*; *error* itself if it says enough."""
-    signature = inspect.signature(function)
+    signature = signature_of(function)
     try:
         arguments = signature.bind(*args, **kwargs).arguments
     except TypeError:
