@@ -25,7 +25,7 @@ from . import (
 )
 from ._version import torch_api_version as torch_api_version
 from .backend.registry import get_default_device as get_default_device, set_default_device as set_default_device
-from .compatibility import absent as _absent, moved as _moved, unknown as _unknown
+from .compatibility import absent as _absent, moved as _moved, unfound as _unfound, unknown as _unknown
 from .device import Device
 from .dispatch.catalogue import PUBLIC
 from .dtypes import (
@@ -182,10 +182,7 @@ if TYPE_CHECKING:
 
 _provided.capture.fill_later(f"{__name__}.jit", "capture")
 _provided.compile.fill_later(f"{__name__}.compiler", "compile")
-_moved.watch()
-_mounted.watch()
-_absent.watch()
-_unknown.watch()
+_unfound.ask(_moved.find, _mounted.find, _absent.find, _unknown.find)
 
 device = Device
 dtype = DType

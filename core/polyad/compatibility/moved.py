@@ -1,7 +1,7 @@
 """Modules that have been elsewhere: importing a module by its old path says where it is now.
 
-Nothing is loaded in their place: a program that uses an old path fails, once, with the line that mends it. The finder
-stands behind all others, so it is asked only about modules that nobody has found.
+Nothing is loaded in their place: a program that uses an old path fails, once, with the line that mends it. `find` is
+asked only about modules that nobody has found.
 
 To move a module that others may import, move it and add a row; when the old path is used again, delete the row. A name
 that leaves a module has a row in `NAMES`, and the module a ``__getattr__`` that raises `missing`.
@@ -9,10 +9,7 @@ that leaves a module has a row in `NAMES`, and the module a ``__getattr__`` that
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
-from types import ModuleType
 
 from ..errors import PolyadError
 
@@ -135,17 +132,11 @@ class ModuleMoved(PolyadError, ModuleNotFoundError):
     """
 
 
-class _Finder:
-    """Finds nothing; raises for a path that is in `MOVED`."""
-
-    @staticmethod
-    def find_spec(
-        fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        """See `importlib.abc.MetaPathFinder`."""
-        if fullname in MOVED:
-            raise ModuleMoved(f"{fullname} moved: import it from {MOVED[fullname]}")
-        return None
+def find(fullname: str) -> ModuleSpec | None:
+    """Nothing; raises for a path that is in `MOVED`."""
+    if fullname in MOVED:
+        raise ModuleMoved(f"{fullname} moved: import it from {MOVED[fullname]}")
+    return None
 
 
 class NameMoved(PolyadError, ImportError):
@@ -161,9 +152,3 @@ def missing(module: str, name: str) -> Exception:
         return NameMoved(f"{path} moved: it is {NAMES[path]}")
     message = f"module {module!r} has no attribute {name!r}"
     return AttributeError(f"{message}: it moved to {MOVED[path]}" if path in MOVED else message)
-
-
-def watch() -> None:
-    """Be asked about every module that is not found, from now on."""
-    if _Finder not in sys.meta_path:
-        sys.meta_path.append(_Finder)
