@@ -400,7 +400,7 @@ def call_node(node: Node, *gradients: Any) -> Any:
     if any(given is not None for given in gradients):
         gradient = gradients[0] if node.count is None else _in_full(gradients, node.count)
         done = _carried_out(node, calls, gradient, None, state.grad_enabled, None)
-    places = _places(node, done or [[None] * len(_listed(call[0])) for call in calls])
+    places = _by_next_function(node, done or [[None] * len(_listed(call[0])) for call in calls])
     return places[0] if len(places) == 1 else places
 
 
@@ -416,7 +416,7 @@ def _listed(target: Any) -> list[Any]:
     return target if target.__class__ is list else [target]
 
 
-def _places(node: Node, done: list[list[Any]]) -> tuple[Any, ...]:
+def _by_next_function(node: Node, done: list[list[Any]]) -> tuple[Any, ...]:
     """What was computed, in the order of ``next_functions``: None for operands that need no gradient, too."""
     rest, places = list(done), list[Any]()
     for slot in node.slots():

@@ -47,10 +47,10 @@ class Entry(Leaf):
         super().__init__(tensor)
         self.made_by = "Entry"
         self.running: bool | None = None
-        self.calls = [] if outer is None else [(outer, _same, ())]
+        self.calls = [] if outer is None else [(outer, _identity, ())]
 
 
-def _same(gradient: Tensor) -> Tensor:
+def _identity(gradient: Tensor) -> Tensor:
     return gradient
 
 

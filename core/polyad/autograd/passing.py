@@ -20,7 +20,9 @@ def pass_through(tensors: tuple[Tensor, ...], install: Callable[[Node], object])
     if state.modes:
         return PASS_THROUGH.through_modes(tensors, install)  # type: ignore[no-any-return]
     targets = [tensor._node for tensor in tensors]
-    node = make_node("BackwardHookFunctionBackward", [(targets, _each, ())], (), tensors[0]._type, count=len(tensors))
+    node = make_node(
+        "BackwardHookFunctionBackward", [(targets, _identity, ())], (), tensors[0]._type, count=len(tensors)
+    )
     passed = []
     for number, tensor in enumerate(tensors):
         if targets[number] is None:
@@ -35,7 +37,7 @@ def pass_through(tensors: tuple[Tensor, ...], install: Callable[[Node], object])
     return tuple(passed)
 
 
-def _each(gradients: list[Any]) -> list[Any]:
+def _identity(gradients: list[Any]) -> list[Any]:
     return gradients
 
 

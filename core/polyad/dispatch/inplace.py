@@ -311,7 +311,7 @@ def _write(name: str, target: Tensor, result: Tensor) -> Tensor:
             _check_base(name, target, target._view.base)
         if isinstance(node, Leaf):
             # The leaf's node stays the leaf's alone.
-            node = make_node("CopyBackwards", [(node, _same, ())], target._array.shape, target._type)
+            node = make_node("CopyBackwards", [(node, _identity, ())], target._array.shape, target._type)
     if isinstance(target, Wrapped):
         target._store(name, result)
     else:
@@ -325,7 +325,7 @@ def _write(name: str, target: Tensor, result: Tensor) -> Tensor:
 WRITE = declare(Effect("write", write, _write, reads=(2,), writes=1, result=Result.TARGET, of=1, caller=0))
 
 
-def _same(gradient: Tensor) -> Tensor:
+def _identity(gradient: Tensor) -> Tensor:
     return gradient
 
 
