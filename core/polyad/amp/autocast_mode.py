@@ -43,29 +43,29 @@ __all__ = ["autocast", "custom_bwd", "custom_fwd", "is_autocast_available"]
 _dtypes: dict[str, DType] = {"cpu": bfloat16}
 
 
-def _split(names: str) -> list[str]:
+def _name_list(names: str) -> list[str]:
     return names.split()
 
 
-_PRODUCTS = _split("""
+_PRODUCTS = _name_list("""
 addbmm addmm addmv addr attention baddbmm bmm chain_matmul conv1d conv2d conv3d conv_transpose1d
 conv_transpose2d conv_transpose3d convolution convolution_transposed gemm gru gru_cell linear lstm lstm_cell matmul mm
 multi_dot mv prelu rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell scaled_dot_product_attention vecdot vector_product
 """)
-_LOSSES = _split("""
+_LOSSES = _name_list("""
 binary_cross_entropy_with_logits cosine_embedding_loss cross_entropy hinge_embedding_loss huber_loss kl_div
 l1_loss margin_ranking_loss mse_loss multi_margin_loss multilabel_margin_loss nll_loss poisson_nll_loss
 smooth_l1_loss soft_margin_loss triplet_margin_loss
 """)
-_RANGE = _split("""
+_RANGE = _name_list("""
 acos asin cdist cosh cosine_similarity cumprod cumsum dist erfinv exp expm1 group_norm layer_norm log log10
 log1p log2 log_softmax logsumexp matrix_norm norm pdist pow prod reciprocal renorm rsqrt sinh softmax softplus
 sum tan vector_norm
 """)
-_MIXED = _split("""
+_MIXED = _name_list("""
 addcdiv addcmul atan2 bilinear cat cross dot grid_sample index_put scatter_add stack tensordot vdot
 """)
-_DECOMPOSITIONS = _split("""
+_DECOMPOSITIONS = _name_list("""
 adaptive_avg_pool3d adaptive_max_pool3d avg_pool3d binary_cross_entropy cdist cholesky cholesky_ex
 cholesky_inverse cholesky_solve cond ctc_loss eig eigh eigvals eigvalsh fft fft2 fftn fractional_max_pool2d
 fractional_max_pool3d geqrf grid_sample hfft householder_product ifft ifft2 ifftn ihfft inv inv_ex inverse irfft

@@ -27,7 +27,7 @@ from ..dispatch.wrapped import Wrapped, tracked_outside
 from ..dtypes import FLOATING
 from ..errors import DTypeError
 from ..history.grad_mode import enable_grad
-from ..history.node import Leaf, Node
+from ..history.node import Leaf, Node, pass_on
 from ..ops.creation.factories import zeros_like
 from ..state import state
 from ..tensor import Tensor
@@ -47,11 +47,7 @@ class Entry(Leaf):
         super().__init__(tensor)
         self.made_by = "Entry"
         self.running: bool | None = None
-        self.calls = [] if outer is None else [(outer, _identity, ())]
-
-
-def _identity(gradient: Tensor) -> Tensor:
-    return gradient
+        self.calls = [] if outer is None else [(outer, pass_on, ())]
 
 
 def enter(tensor: Tensor, op: str) -> Tensor:

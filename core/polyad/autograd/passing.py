@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from ..dispatch.effects import Effect, Result, declare
-from ..history.node import Node, Output, make_node
+from ..history.node import Node, Output, make_node, pass_on
 from ..state import state
 from ..storage import UnrecordedViewOf
 from ..tensor import Tensor
@@ -20,9 +19,7 @@ def pass_through(tensors: tuple[Tensor, ...], install: Callable[[Node], object])
     if state.modes:
         return PASS_THROUGH.through_modes(tensors, install)  # type: ignore[no-any-return]
     targets = [tensor._node for tensor in tensors]
-    node = make_node(
-        "BackwardHookFunctionBackward", [(targets, _identity, ())], (), tensors[0]._type, count=len(tensors)
-    )
+    node = make_node("BackwardHookFunctionBackward", [(targets, pass_on, ())], (), tensors[0]._type, count=len(tensors))
     passed = []
     for number, tensor in enumerate(tensors):
         if targets[number] is None:
@@ -35,10 +32,6 @@ def pass_through(tensors: tuple[Tensor, ...], install: Callable[[Node], object])
         passed.append(alias)
     install(node)
     return tuple(passed)
-
-
-def _identity(gradients: list[Any]) -> list[Any]:
-    return gradients
 
 
 PASS_THROUGH = declare(Effect("pass_through", pass_through, result=Result.ALIAS))

@@ -142,7 +142,7 @@ def signature_of(function: Callable[..., Any]) -> inspect.Signature:
     own = []
     for parameter in signature.parameters.values():
         kind = kind_of(parameter.annotation)
-        parts = (kind,) if kind else _parts(_words(parameter.annotation))
+        parts = (kind,) if kind else _split_union(_words(parameter.annotation))
         resolved = tuple([(isinstance(part, str) and kind_of(scope.get(part))) or part for part in parts])
         has_kind = any(isinstance(part, Kind) for part in resolved)
         own.append(parameter.replace(annotation=resolved) if has_kind else parameter)
@@ -153,7 +153,7 @@ def _words(annotation: Any) -> str:
     return annotation.__name__ if isinstance(annotation, type) else str(annotation)
 
 
-def _parts(words: str) -> Parts:
+def _split_union(words: str) -> Parts:
     for alias, meaning in _ALIASES.items():
         words = words.replace(alias, meaning)
     return tuple(re.split(r" \| (?![^\[]*\])", words))
@@ -168,7 +168,7 @@ def alternatives(parameter: inspect.Parameter) -> tuple[tuple[str, Fits], ...]:
 @cache
 def _understood(annotation: str | Parts) -> tuple[tuple[str, Fits], ...]:
     found = []
-    for part in _parts(annotation) if isinstance(annotation, str) else annotation:
+    for part in _split_union(annotation) if isinstance(annotation, str) else annotation:
         if isinstance(part, Kind):
             one: tuple[str, Fits] | None = (part.words, part.fits)
         else:

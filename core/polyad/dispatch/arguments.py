@@ -152,12 +152,12 @@ def explained(function: str, signature: inspect.Signature, arguments: Mapping[st
     if untold is not None:  # explained by an inner function; the outermost function does so in its own words
         return explained(function, signature, arguments, untold)
     if isinstance(error, NoData):
-        return error.told_by(function, _given(signature, arguments))
+        return error.told_by(function, _given_arguments(signature, arguments))
     if isinstance(error, PolyadError):
         return _of_polyad(function, signature, arguments, error)
     if not isinstance(error, (*_SPOKEN, *DEFECTS)) or _is_users(error):
         return error
-    operands = _given(signature, arguments)
+    operands = _given_arguments(signature, arguments)
     if isinstance(error, DEFECTS):
         return defect(function, operands, error)
     found = misfit(function, signature, arguments)
@@ -322,7 +322,7 @@ def is_out_of_memory(error: Exception) -> bool:
     )
 
 
-def _given(signature: inspect.Signature, arguments: Mapping[str, Any]) -> dict[str, Any]:
+def _given_arguments(signature: inspect.Signature, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments that were given, without those left at their defaults."""
     return {
         name: arguments[name]
