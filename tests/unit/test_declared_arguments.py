@@ -7,9 +7,9 @@ import pytest
 import polyad
 from polyad import metrics, nn, optim, vision
 from polyad.arguments import Explained, explain
+from polyad.base.kinds import Positive, Probability
 from polyad.distributions import Dirichlet, Normal, utils
 from polyad.errors import PolyadError
-from polyad.kinds import Positive, Probability
 from polyad.nn.utils import clip_grad_norm_, rnn
 
 WEIGHT = polyad.ones(2, requires_grad=True)
@@ -161,9 +161,9 @@ def test_imports_ask_for_no_signature(monkeypatch):
     explain({"__name__": __name__, "sgd": sgd})
 
 
-@pytest.mark.parametrize("name", [name for name in polyad.kinds.__all__ if name not in ("Kind", "kind_of")])
+@pytest.mark.parametrize("name", [name for name in polyad.base.kinds.__all__ if name not in ("Kind", "kind_of")])
 def test_every_kind_refuses_something_and_is_a_name_for_annotations(name):
-    kind = polyad.kinds.kind_of(getattr(polyad.kinds, name))
+    kind = polyad.base.kinds.kind_of(getattr(polyad.base.kinds, name))
     assert (
         not any(kind.fits(value) for value in (None, object(), float("nan"), -5, "no such choice")) or name == "Sizes"
     )

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..base.layout import contiguous_strides, is_contiguous, is_dense
+from ..base.locks import RLock
+from ..base.state import state
 from ..dispatch.op import op_of
 from ..dispatch.views import layout_of
 from ..errors import ArgumentTypeError, AutogradError
 from ..history.node import Leaf
-from ..layout import contiguous_strides, is_contiguous, is_dense
-from ..locks import RLock
 from ..ops.memory.copying import _copy_strided
 from ..ops.pointwise.arithmetic import _add as add
-from ..state import state
 from ..tensor import Tensor
 from .hooks import hook_name
 

@@ -19,15 +19,15 @@ from heapq import heappop, heappush
 from operator import itemgetter
 from typing import Any
 
+from ..base.state import line_at, state
 from ..dispatch.modes import twin
 from ..errors import ArgumentTypeError, AutogradError, DTypeError
 from ..history.node import Leaf, Node, Output
 from ..ops.memory.copying import _copy
 from ..ops.pointwise.arithmetic import _add as add
 from ..ops.reductions.sums import sum_to
-from ..state import line_at, state
-from ..storage import next_event
 from ..tensor import Tensor
+from ..tensor.storage import next_event
 from .accumulation import accumulate, accumulate_early, is_awaited
 from .anomaly import inspector
 from .hooks import run_after, run_before, run_tensor_hooks

@@ -1,7 +1,7 @@
 """What fits an annotation, and what the words for it are.
 
 Annotations are text. A type is recognized by its name, as far as `_UNDERSTOOD` and `_GENERIC` know it: many names are
-imported for type checkers alone. A kind (`polyad.kinds`) is recognized by identity: a name is a kind's where it stands
+imported for type checkers alone. A kind (`polyad.base.kinds`) is recognized by identity: a name is a kind's where it stands
 for that kind in the module of the function. Unknown annotations fit everything.
 
 To have an annotation understood, add its words to `_UNDERSTOOD`.
@@ -18,12 +18,12 @@ from functools import cache
 from numbers import Complex, Real
 from typing import Any, TypeAlias
 
-from .. import dtypes
-from ..dtypes import DType
+from ..base import dtypes
+from ..base.dtypes import DType
+from ..base.kinds import Kind, kind_of
+from ..base.layout import int_of
+from ..base.memory_formats import MemoryFormat
 from ..errors import ArgumentError, KindError, PolyadError, safe_repr, wrong_type
-from ..kinds import Kind, kind_of
-from ..layout import int_of
-from ..memory_formats import MemoryFormat
 from ..tensor import Tensor
 
 Fits = Callable[[Any], bool]
