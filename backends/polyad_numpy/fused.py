@@ -18,8 +18,9 @@ from polyad.backend.interface import Signature
 from polyad.base.dtypes import BOOL, FLOATING, bfloat16, float16
 from polyad.interop.numpy import numpy_dtype
 
+from .half_types import in_float32
 from .order import arranged
-from .quiet import quiet, thread
+from .quiet import quiet
 
 Call = Callable[..., Any]
 
@@ -43,7 +44,7 @@ def fused(function: Call, *, integers: bool = False, halves: bool = False, eleme
             return None
         kernel = call
         if dtype in (float16, bfloat16) and not halves:
-            kernel = _in_float32(kernel, numpy_dtype(dtype))
+            kernel = in_float32(kernel, numpy_dtype(dtype))
         if all(entry.zero_dim for entry in tensors):
             return _of_one_element(kernel)
         return _arranging(kernel) if elementwise else _row_major(kernel)
@@ -67,14 +68,6 @@ def _row_major(call: Call) -> Call:
         return np.ascontiguousarray(call(*args))
 
     return ordered
-
-
-def _in_float32(call: Call, dtype: Any) -> Call:
-    def widened(*args: Any) -> Any:
-        result = call(*[arg.astype(np.float32) if isinstance(arg, np.ndarray) else arg for arg in args])
-        return thread.run(result.astype, dtype)  # which may overflow
-
-    return widened
 
 
 def _of_one_element(call: Call) -> Call:

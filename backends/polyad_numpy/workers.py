@@ -107,7 +107,7 @@ class _Workers:
         with self.lock:  # a second library object would not know how many hold the first
             if self.blas is None:
                 blas = _Blas(np._core._multiarray_umath.__file__)  # type: ignore[attr-defined]
-                self._use(blas, _wanted or _allowed())
+                self._use(blas, _thread_limit or _allowed())
                 self.blas = blas
 
     def use(self, threads: int) -> None:
@@ -121,7 +121,7 @@ class _Workers:
             return
         self.threads = threads
         self.pool = ThreadPoolExecutor(threads - 1, thread_name_prefix="polyad-numpy") if threads > 1 else None
-        if _wanted is not None:
+        if _thread_limit is not None:
             blas.limit(threads)
             if self.scipys is not None:
                 self.scipys.limit(threads)
@@ -132,8 +132,8 @@ class _Workers:
             if self.scipys is not None:
                 return
             found = _Blas(extension)
-            if _wanted is not None:
-                found.limit(_wanted)
+            if _thread_limit is not None:
+                found.limit(_thread_limit)
             for _ in range(self.held):  # for example by the thread that imports SciPy just now
                 found.__enter__()
             self.scipys = found
@@ -155,7 +155,7 @@ class _Workers:
                 self.scipys.__exit__()
 
 
-_wanted: int | None = None
+_thread_limit: int | None = None
 """What `set_num_threads` was told; a forked child keeps to it."""
 _workers = _Workers()
 if hasattr(os, "register_at_fork"):
@@ -185,8 +185,8 @@ def num_threads() -> int:
 
 def set_num_threads(number: int) -> None:
     """Let a kernel, and BLAS in it, use *number* threads."""
-    global _wanted
-    _wanted = number
+    global _thread_limit
+    _thread_limit = number
     if _workers.blas is None:
         _workers.start()
     else:

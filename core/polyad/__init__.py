@@ -65,7 +65,7 @@ from .base.memory_formats import (
     sparse_csr as sparse_csr,
     strided as strided,
 )
-from .compatibility import absent as _absent, moved as _moved, unknown as _unknown
+from .compatibility import absent as _absent, moved as _moved, unfound as _unfound, unknown as _unknown
 from .devices.registry import get_default_device as get_default_device, set_default_device as set_default_device
 from .dispatch.catalogue import PUBLIC
 from .history.grad_mode import (
@@ -184,10 +184,8 @@ if TYPE_CHECKING:
 
 _provided.capture.fill_later(f"{__name__}.jit", "capture")
 _provided.compile.fill_later(f"{__name__}.compiler", "compile")
-_moved.watch()
-_mounted.watch()
-_absent.watch()
-_unknown.watch()
+_moved.forward()
+_unfound.ask(_moved.find, _mounted.find, _absent.find, _unknown.find)
 
 device = Device
 dtype = DType

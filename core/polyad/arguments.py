@@ -17,6 +17,7 @@ import types
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, ClassVar
 
+from .dispatch.annotations import signature_of
 from .dispatch.arguments import explained, explaining
 from .errors import ArgumentError, ArgumentTypeError, PolyadError, ShapeError, safe_repr
 
@@ -76,7 +77,7 @@ def explained_call(
     name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception
 ) -> Exception:
     """The error to raise for *error*, which left the call of *function*; *error* itself if it says enough."""
-    signature = inspect.signature(function)
+    signature = signature_of(function)
     try:
         arguments = signature.bind(*args, **kwargs).arguments
     except TypeError:

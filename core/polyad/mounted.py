@@ -2,8 +2,7 @@
 
 Core knows none of them. An installed distribution declares in the entry-point group ``polyad.modules`` a name and a
 package of its own; the first import of ``polyad.<name>`` loads that package under this name, and under no other, so its
-classes exist once. The finder stands behind all others: it is asked only about modules that nobody has found, and
-nothing is read before.
+classes exist once. `find` is asked only about modules that nobody has found, and nothing is read before.
 
 To show a package, declare it:
 
@@ -14,15 +13,13 @@ To show a package, declare it:
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import find_spec, spec_from_file_location
-from types import ModuleType
 
 from .devices.entry_points import declared, package_of
 from .errors import PolyadError
 
-__all__ = ["GROUP", "MountError", "names", "shows", "watch"]
+__all__ = ["GROUP", "MountError", "find", "names", "shows"]
 
 GROUP = "polyad.modules"
 
@@ -47,38 +44,24 @@ def shows(name: str) -> bool:
     return name in declared(GROUP)
 
 
-class _Finder:
-    """Finds ``polyad.<name>`` where a package declares the name."""
-
-    @staticmethod
-    def find_spec(
-        fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        """See `importlib.abc.MetaPathFinder`."""
-        parent, _, name = fullname.rpartition(".")
-        points = declared(GROUP).get(name, ()) if parent == "polyad" else ()
-        if not points:
-            return None
-        if len(points) > 1:
-            packages = [point.dist.name if point.dist else point.value for point in points]
-            raise MountError(
-                f"{fullname}: {len(points)} installed packages declare this module",
-                notes={"packages": ", ".join(packages)},
-                fix=f"uninstall all but one of them, for example: pip uninstall {packages[-1]}",
-            )
-        found = find_spec(points[0].value)
-        if found is None or found.origin is None:
-            raise MountError(
-                f"{fullname}: {package_of(GROUP, name) or 'an installed package'} declares it as "
-                f"{points[0].value}, which cannot be imported",
-                fix="install that distribution again",
-            )
-        return spec_from_file_location(
-            fullname, found.origin, submodule_search_locations=found.submodule_search_locations
+def find(fullname: str) -> ModuleSpec | None:
+    """The package that declares the module *fullname*, under this name."""
+    parent, _, name = fullname.rpartition(".")
+    points = declared(GROUP).get(name, ()) if parent == "polyad" else ()
+    if not points:
+        return None
+    if len(points) > 1:
+        packages = [point.dist.name if point.dist else point.value for point in points]
+        raise MountError(
+            f"{fullname}: {len(points)} installed packages declare this module",
+            notes={"packages": ", ".join(packages)},
+            fix=f"uninstall all but one of them, for example: pip uninstall {packages[-1]}",
         )
-
-
-def watch() -> None:
-    """Be asked about every module that is not found, from now on."""
-    if _Finder not in sys.meta_path:
-        sys.meta_path.append(_Finder)
+    found = find_spec(points[0].value)
+    if found is None or found.origin is None:
+        raise MountError(
+            f"{fullname}: {package_of(GROUP, name) or 'an installed package'} declares it as "
+            f"{points[0].value}, which cannot be imported",
+            fix="install that distribution again",
+        )
+    return spec_from_file_location(fullname, found.origin, submodule_search_locations=found.submodule_search_locations)

@@ -160,7 +160,7 @@ def _refuse_nan(node: Node, number: int, arrived: Any, gradient: Tensor, saved: 
             return
         raise NonFiniteError(
             f"backward: Function '{node.name()}' returned nan values in its {number}th output",
-            notes={**_described(arrived=arrived, saved=saved, gave=gradient), **origin.notes_of(node)},
+            notes={**_statistics_notes(arrived=arrived, saved=saved, gave=gradient), **origin.notes_of(node)},
             fix=_fix(node),
         )
 
@@ -212,7 +212,7 @@ def statistics(tensor: Tensor) -> str:
         return f"{head}: {odd}; of the others {numbers}" if odd else f"{head}: {numbers}"
 
 
-def _described(**named: Any) -> dict[str, str]:
+def _statistics_notes(**named: Any) -> dict[str, str]:
     """`statistics` of the tensors among *named*, which may be sequences of them."""
     notes = {}
     for name, value in named.items():
@@ -293,7 +293,7 @@ class detect_nonfinite(Mode):
                 (target, *others), named = op.arguments(args)
                 others += named.values()
                 before = _oddness((target, others))
-                described = _described(self=target, others=others)
+                described = _statistics_notes(self=target, others=others)
         result = op.call(*args)
         with _unseen():
             nan, inf = _oddness(result)
@@ -309,14 +309,14 @@ class detect_nonfinite(Mode):
     def _operands(op: Op | Effect, args: tuple[Any, ...]) -> dict[str, str]:
         notes: dict[str, str] = {}
         for name, value in zip(getattr(op, "names", ()), args, strict=False):
-            notes.update(_described(**{name: value}))
+            notes.update(_statistics_notes(**{name: value}))
         return notes
 
     @staticmethod
     def _error(op: Op | Effect, described: dict[str, str], result: Any, nan: bool) -> AutogradError:
         return NonFiniteError(
             f"{op.name}: it made {'a NaN' if nan else 'an infinity'}",
-            notes={**described, **_described(result=result), "line": user_line()},
+            notes={**described, **_statistics_notes(result=result), "line": user_line()},
             fix="look at the operands: a logarithm or a division of zero, an overflow, a step that was too long",
         )
 
@@ -331,6 +331,6 @@ class detect_nonfinite(Mode):
                 raise NonFiniteError(
                     f"backward: {node.name()} made {'a NaN' if nan and not before[0] else 'an infinity'}, "
                     f"in gradient {number}",
-                    notes={**_described(arrived=arrived, saved=saved, gave=gradient), **origin.notes_of(node)},
+                    notes={**_statistics_notes(arrived=arrived, saved=saved, gave=gradient), **origin.notes_of(node)},
                     fix=_fix(node),
                 )

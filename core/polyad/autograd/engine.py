@@ -2,7 +2,7 @@
 
 Every node's sequence number is larger than those of the nodes it points to, so by the time a node is taken from the
 heap all gradients that it will ever get have arrived. That replaces counting dependencies, and works unchanged for
-nested and concurrent passes, since all state is local to one call of `run`.
+nested and concurrent passes, since all state is that of one `Pass`.
 
 Leaves are older than the nodes that use them, so in this order all leaves would wait until the end, and their gradients
 with them. Once a leaf is met whose gradient something waits for, the pass looks up which node sends each leaf its last
@@ -15,34 +15,42 @@ import linecache
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextvars import copy_context
-from functools import partial
 from heapq import heappop, heappush
+from operator import itemgetter
 from typing import Any
 
-from ..base.layout import contiguous_strides, is_contiguous, is_dense
-from ..base.locks import RLock
 from ..base.state import line_at, state
 from ..dispatch.modes import twin
-from ..dispatch.op import op_of
-from ..dispatch.views import layout_of
 from ..errors import ArgumentTypeError, AutogradError, DTypeError
 from ..history.node import Leaf, Node, Output
-from ..ops.memory.copying import _copy, _copy_strided
+from ..ops.memory.copying import _copy
 from ..ops.pointwise.arithmetic import _add as add
 from ..ops.reductions.sums import sum_to
 from ..tensor import Tensor
 from ..tensor.storage import next_event
+from .accumulation import accumulate, accumulate_early, is_awaited
 from .anomaly import inspector
-from .hooks import hook_name, run_after, run_before, run_tensor_hooks
+from .hooks import run_after, run_before, run_tensor_hooks
 from .origin import add_origin, notes_of
 from .saved import PackedCalls
 
 DEEPEST = 40
 """So many nested passes share a thread's stack, which Python limits; the next pass gets a thread of its own."""
 
+_target_of = itemgetter(0)
+"""Of a node's call (target, formula, saved values); written in C, unlike a comprehension."""
+
 
 class Pass:
-    """One backward pass, for hooks that ask about it: ``state.backward`` while it runs.
+    """One backward pass. While it runs it is ``state.backward``, for hooks that ask about it.
+
+    Args:
+        roots: where it begins, with the gradients that it sends from there.
+        keep_graph: keep saved values, so that the graph can be run again.
+        create_graph: record the backward computation itself.
+        only: the nodes at which gradients are wanted: nothing is done that does not lead to one of them.
+        capture: nodes whose arriving gradients are wanted, with their positions in the list that `run` returns.
+        accumulate: add to ``.grad`` of the leaves.
 
     Attributes:
         at_end: called when all gradients are computed, in the order in which they were added.
@@ -50,13 +58,199 @@ class Pass:
         depth: how many passes of this thread it runs inside of.
     """
 
-    __slots__ = ("_heap", "_needed", "_reached", "at_end", "depth", "notes")
+    __slots__ = (
+        "_accumulate", "_arrived", "_begun", "_capture", "_captured", "_create_graph", "_ends", "_heap", "_held",
+        "_keep_graph", "_needed", "_reached", "_shared", "at_end", "depth", "notes",
+    )  # fmt: skip
 
-    def __init__(self, heap: list[tuple[int, Node]], needed: set[Node] | None, depth: int) -> None:
-        self._heap, self._needed, self.depth = heap, needed, depth
+    def __init__(
+        self,
+        roots: Sequence[tuple[Node, Tensor]],
+        *,
+        keep_graph: bool,
+        create_graph: bool,
+        only: Collection[Node] | None = None,
+        capture: Mapping[Node, int] | None = None,
+        accumulate: bool = True,
+    ) -> None:
+        self._keep_graph, self._create_graph, self._accumulate = keep_graph, create_graph, accumulate
+        self._capture = capture
+        self._captured: list[Tensor | None] = [None] * len(capture or ())
+        needed = self._needed = None if only is None else _leading_to(only, [node for node, _ in roots])
+        # Wanted nodes that lead to no other: what is wanted has arrived there, and the node itself has no work.
+        self._ends = {node for node in only or () if needed is not None and not _any_needed(node.targets(), needed)}
+        self._arrived: dict[Node, Any] = {}  # the sum of what has arrived at a node; for one of several results, a dict
+        self._heap: list[tuple[int, Node]] = []  # the nodes that something has arrived at, the youngest first
+        # The ids of gradients that something else may hold, which a leaf must copy, and what keeps these ids in use.
+        self._shared = {id(gradient) for _, gradient in roots}
+        self._held: list[Any] = [gradient for _, gradient in roots]
+        self._begun: set[Leaf] = set()  # leaves whose gradient, or its first part, was added before their turn
         self._reached: set[Node] | None = None
         self.at_end: list[Callable[[], None]] = []
         self.notes: dict[Any, Any] = {}
+        self.depth = 0
+        for node, given in roots:
+            self._send(node, given)
+
+    def run(self) -> list[Tensor | None]:
+        """Send the gradients through the graph; returns what arrived at the nodes to *capture*.
+
+        Small tensors spend their backward pass in this loop, where a call for each node is 1 % of it: so what every
+        node needs is written out here, however long that is, and what few nodes need is a call.
+        """
+        outer, before = state.backward, state.grad_enabled
+        self.depth = 0 if outer is None else outer.depth + 1
+        if self.depth > DEEPEST:
+            return _in_another_thread(self.run)
+        create_graph, needed, heap, arrived = self._create_graph, self._needed, self._heap, self._arrived
+        state.grad_enabled, state.backward, inspect = create_graph, self, inspector()
+        to_leaves = self._accumulate and not create_graph and needed is None and self._capture is None
+        last_users: dict[Node, list[Leaf]] | None = None
+        node: Any = None
+        freeing: Node | None = None  # the node whose turn it is, if this pass frees it
+        try:
+            while heap:
+                node = heappop(heap)[1]
+                gradient: Any = arrived.pop(node, None)
+                if gradient is None:
+                    continue  # a leaf that was taken out of turn, see `_take_next`
+                hooks, node_class = node.hooks, node.__class__
+                if hooks is not None or node.retain is not None or self._capture is not None:
+                    gradient = self._show(node, gradient)
+                if needed is not None and node_class is not Leaf and node in self._ends:
+                    continue
+                if node_class is Output:
+                    self._gather(node, gradient)
+                    continue
+                if node.count is not None:
+                    gradient = [gradient.get(number) for number in range(node.count)]
+                if hooks is not None and hooks.before and (self._accumulate or node_class is not Leaf):
+                    gradient = self._run_before(node, gradient)
+                    if gradient is None:
+                        continue
+                if node_class is Leaf:
+                    if self._accumulate:
+                        accumulate(node, gradient, create_graph, self._shared)
+                        if hooks is not None and hooks.after:
+                            run_after(node, (), (gradient,))
+                    continue
+                calls = node.calls
+                if _holds_tensors(node, calls, needed) and not self._keep_graph:
+                    if _freeing.setdefault(node, self) is self:
+                        freeing = node
+                    if freeing is None or node.calls is not calls:  # another thread's pass frees the node, or just did
+                        raise freed(node)
+                if inspect is not None or calls.__class__ is not list or (hooks is not None and hooks.after):
+                    calls = self._compute(node, calls, gradient, inspect)
+                for target, formula, saved in calls:
+                    if needed is not None and not _any_needed(target, needed):
+                        continue
+                    if create_graph and node.out is not None:
+                        saved = _with_history(node, saved)
+                    result = formula(gradient, *saved)
+                    for receiver, part in (
+                        zip(target, result, strict=True) if target.__class__ is list else ((target, result),)
+                    ):
+                        if receiver is None or part is None:
+                            continue
+                        if part._array.shape != receiver.shape or part._type.dtype is not receiver.type.dtype:
+                            part = _fit(node, receiver, part)
+                        if receiver in arrived:
+                            arrived[receiver] = add(arrived[receiver], part)
+                            continue
+                        if receiver.__class__ is Leaf:
+                            if part is gradient:
+                                self._share(part)
+                            if to_leaves and accumulate_early(receiver, part, self._shared, self._begun):
+                                continue
+                            if last_users is None and self._accumulate and is_awaited(receiver):
+                                last_users = self.last_users(node)
+                        arrived[receiver] = part
+                        heappush(heap, (-receiver.seq, receiver))
+                if freeing is not None:
+                    node.freed = [*map(_target_of, calls)]
+                    node.calls = node.out = freeing = None
+                    del _freeing[node]
+                if last_users is not None and node in last_users:
+                    self._take_next(last_users[node])
+                # The next formula may need the memory: let go of what this node saved, and of gradients that were sent.
+                saved, calls, result, part = (), None, None, None
+            for call in self.at_end:
+                call()
+        except Exception as error:
+            if node is not None:
+                add_origin(error, node)
+            raise
+        finally:
+            if freeing is not None:  # its formula failed: another pass may try again
+                del _freeing[freeing]
+            state.grad_enabled, state.backward = before, outer
+        return self._captured
+
+    def _send(self, node: Node, gradient: Any) -> None:
+        """Let *gradient* arrive at *node*."""
+        if node in self._arrived:
+            self._arrived[node] = add(self._arrived[node], gradient)
+        else:
+            self._arrived[node] = gradient
+            heappush(self._heap, (-node.seq, node))
+
+    def _share(self, gradient: Tensor) -> None:
+        """Remember that something else may hold *gradient*, so that no leaf makes it its own without a copy."""
+        self._shared.add(id(gradient))
+        self._held.append(gradient)
+
+    def _show(self, node: Node, gradient: Any) -> Any:
+        """*gradient*, which arrived at *node*, after those who look at it: hooks, ``retain_grad``, *capture*."""
+        if node.hooks is not None and node.hooks.tensor:
+            # Hooks may hold what they saw. It is not held here: an id that is used again costs a leaf a copy, no more.
+            self._shared.add(id(gradient))
+            gradient = run_tensor_hooks(node, gradient)
+            self._shared.add(id(gradient))
+        if node.retain is not None:
+            _retain(node, gradient)
+            self._share(gradient)
+        if self._capture is not None and node in self._capture:
+            self._captured[self._capture[node]] = gradient
+            self._shared.add(id(gradient))
+        return gradient
+
+    def _gather(self, output: Any, gradient: Tensor) -> None:
+        """Add *gradient*, that of one of several results of an op, to those that wait at the op's node."""
+        parent, number = output.parent, output.number
+        if self._needed is not None and parent not in self._needed:
+            return
+        if parent not in self._arrived:
+            self._send(parent, {})
+        parts = self._arrived[parent]
+        # A result that the op's own formula uses has a second Output there, so something may have arrived already.
+        parts[number] = add(parts[number], gradient) if number in parts else gradient
+
+    def _run_before(self, node: Node, gradient: Any) -> Any:
+        """What the hooks before *node* make of what arrived there; None if they leave nothing."""
+        several = run_before(node, _seen_by_hooks(node, gradient))
+        self._shared.update(map(id, several))
+        if all(arriving is None for arriving in several):
+            return None
+        return _in_full(several, node.count) if node.count is not None else several[0]
+
+    def _compute(self, node: Node, calls: list[Any], gradient: Any, inspect: Any) -> list[Any]:
+        """The calls of *node* carried out, as calls that give what was computed: the way of nodes that somebody watches
+        or whose saved tensors are packed.
+        """
+        done = _carried_out(node, calls, gradient, self._needed, self._create_graph, inspect)
+        if node.hooks is not None and node.hooks.after:
+            self._shared.update(id(part) for parts in done for part in parts)
+            done = _after(node, done, gradient)
+            self._shared.update(id(part) for parts in done for part in parts)
+            self._shared.update(map(id, gradient if isinstance(gradient, list) else (gradient,)))
+        return [(call[0], _giver(call[0], parts), ()) for call, parts in zip(calls, done, strict=True)]
+
+    def _take_next(self, leaves: list[Leaf]) -> None:
+        """Put *leaves*, whose gradients are complete now, before all other nodes; their own turn finds nothing."""
+        for leaf in leaves:
+            if leaf in self._arrived:
+                heappush(self._heap, (-next_event(), leaf))
 
     @property
     def to_all_leaves(self) -> bool:
@@ -98,178 +292,40 @@ class Pass:
         return node in self._reached
 
 
-def run(
-    roots: Sequence[tuple[Node, Tensor]],
-    *,
-    keep_graph: bool,
-    create_graph: bool,
-    only: Collection[Node] | None = None,
-    capture: Mapping[Node, int] | None = None,
-    accumulate: bool = True,
-) -> list[Tensor | None]:
-    """Send gradients from *roots* through the graph.
-
-    Args:
-        keep_graph: keep saved values, so that the graph can be run again.
-        create_graph: record the backward computation itself.
-        only: the nodes at which gradients are wanted: nothing is done that does not lead to one of them.
-        capture: nodes whose arriving gradients are wanted, with their positions in the returned list.
-        accumulate: add to ``.grad`` of the leaves.
-    """
-    depth = 0 if state.backward is None else state.backward.depth + 1
-    if depth > DEEPEST:
-        again = partial(run, roots, keep_graph=keep_graph, create_graph=create_graph, only=only)
-        return _in_another_thread(partial(again, capture=capture, accumulate=accumulate))
-    captured: list[Tensor | None] = [None] * (len(capture) if capture else 0)
-    needed = None if only is None else _leading_to(only, [node for node, _ in roots])
-    # Wanted nodes that lead to no other: what is wanted has arrived there, and the node itself has no work.
-    ends = {node for node in only or () if needed is not None and not _any_needed(node.targets(), needed)}
-    arrived: dict[Node, Any] = {}
-    heap: list[tuple[int, Node]] = []
-    # Gradients that something else may hold: a leaf that gets such a gradient must copy it.
-    shared: set[int] = {id(gradient) for _, gradient in roots}
-    keep: list[Any] = [gradient for _, gradient in roots]
-    for node, given in roots:
-        if node in arrived:
-            arrived[node] = add(arrived[node], given)
-        else:
-            arrived[node] = given
-            heappush(heap, (-node.seq, node))
-    before, outer, this = state.grad_enabled, state.backward, Pass(heap, needed, depth)
-    state.grad_enabled, state.backward = create_graph, this
-    inspect = inspector()
-    last_users: dict[Node, list[Leaf]] | None = None
-    freeing: Node | None = None  # the node whose turn it is, if this pass frees it
-    at_once = accumulate and not create_graph and needed is None and not captured
-    begun: set[Leaf] = set()  # leaves that got their gradient, or its first part, at once
-    try:
-        while heap:
-            node = heappop(heap)[1]
-            gradient: Any = arrived.pop(node, None)
-            if gradient is None:
-                continue  # a leaf that had all its gradients before its turn came
-            hooks = node.hooks
-            if hooks is not None and hooks.tensor:
-                # Hooks may hold what they saw. An id that is used again costs a leaf a copy, no more.
-                shared.add(id(gradient))
-                gradient = run_tensor_hooks(node, gradient)
-                shared.add(id(gradient))
-            if node.retain is not None:
-                _retain(node, gradient)
-                shared.add(id(gradient))
-                keep.append(gradient)
-            if capture is not None and node in capture:
-                captured[capture[node]] = gradient
-                shared.add(id(gradient))
-            node_class = node.__class__
-            if needed is not None and node_class is not Leaf and node in ends:
-                continue
-            if node_class is Output:
-                parent = node.parent  # type: ignore[attr-defined]
-                if needed is not None and parent not in needed:
-                    continue
-                if parent not in arrived:
-                    arrived[parent] = {}
-                    heappush(heap, (-parent.seq, parent))
-                number = node.number  # type: ignore[attr-defined]
-                # A formula that uses a result of its own node has another Output for it.
-                parts = arrived[parent]
-                parts[number] = add(parts[number], gradient) if number in parts else gradient
-                continue
-            count = node.count
-            if count is not None:
-                gradient = [gradient.get(number) for number in range(count)]
-            if hooks is not None and hooks.before and (accumulate or node_class is not Leaf):  # whose work is to add
-                several = run_before(node, _seen_by_hooks(node, gradient))
-                shared.update(map(id, several))
-                if all(arriving is None for arriving in several):
-                    continue
-                gradient = _in_full(several, count) if count is not None else several[0]
-            if node_class is Leaf:
-                if accumulate:
-                    _accumulate(node, gradient, create_graph, shared)  # type: ignore[arg-type]
-                    if hooks is not None and hooks.after:
-                        run_after(node, (), (gradient,))
-                continue
-            calls = node.calls
-            if calls is None:
-                raise freed(node)
-            seq = node.seq
-            holds = calls.__class__ is not list and calls.holds  # type: ignore[attr-defined]
-            for target, _, saved in calls if calls.__class__ is not PackedCalls else ():
-                if needed is not None and not _any_needed(target, needed):
-                    holds = holds or bool(saved)
-                    continue
-                for value in saved:
-                    if isinstance(value, Tensor):
-                        holds = True
-                        storage = value._storage
-                        if storage is not None and storage.written > seq:
-                            raise stale(node, value, storage)
-                    elif value.__class__ is list:
-                        for item in value:
-                            if isinstance(item, Tensor):
-                                holds = True
-                                if item._storage is not None and item._storage.written > seq:
-                                    raise stale(node, item, item._storage)
-            if holds and not keep_graph:  # what holds no tensors can be run again, as PyTorch lets it
-                if _freeing.setdefault(node, this) is not this:  # another thread's pass is at it
-                    raise freed(node)
-                freeing = node
-                if node.calls is not calls:  # or was, a moment ago
-                    raise freed(node)
-            if inspect is not None or (hooks is not None and hooks.after) or calls.__class__ is not list:
-                calls = _computed(node, calls, gradient, needed, create_graph, inspect, shared)
-            for target, formula, saved in calls:
-                if needed is not None and not _any_needed(target, needed):
-                    continue
-                if create_graph and node.out is not None:
-                    saved = _with_history(node, saved)
-                result = formula(gradient, *saved)
-                for receiver, part in (
-                    zip(target, result, strict=True) if target.__class__ is list else ((target, result),)
-                ):
-                    if receiver is None or part is None:
-                        continue
-                    if part._array.shape != receiver.shape or part._type.dtype is not receiver.type.dtype:
-                        part = _fit(node, receiver, part)
-                    if receiver.__class__ is Leaf and receiver not in arrived:
-                        if part is gradient:
-                            shared.add(id(part))
-                            keep.append(part)
-                        if at_once and _taken_at_once(receiver, part, shared, begun):
-                            continue
-                        if last_users is None and accumulate and _is_awaited(receiver):
-                            last_users = this.last_users(node)
-                    if receiver in arrived:
-                        arrived[receiver] = add(arrived[receiver], part)
-                    else:
-                        arrived[receiver] = part
-                        heappush(heap, (-receiver.seq, receiver))
-            if freeing is not None:
-                node.freed = [call[0] for call in calls]
-                node.calls = node.out = freeing = None
-                del _freeing[node]
-            if last_users is not None and node in last_users:
-                for leaf in last_users[node]:
-                    if leaf in arrived:
-                        heappush(heap, (-next_event(), leaf))  # before all others
-            saved, calls, result, part = (), None, None, None  # nothing that was saved or sent on outlives its turn
-        for call in this.at_end:
-            call()
-    except Exception as error:
-        if roots:
-            add_origin(error, node)
-        raise
-    finally:
-        if freeing is not None:  # its formula failed: another pass may try again
-            del _freeing[freeing]
-        state.grad_enabled, state.backward = before, outer
-    return captured
-
-
 _freeing: dict[Node, Pass] = {}
-"""The nodes that a pass is freeing: of several threads, the first to enter a node, which is one step, may."""
+"""The nodes that passes are freeing. Of several threads one may: ``setdefault`` cannot be interrupted."""
+
+
+def _holds_tensors(node: Node, calls: Any, needed: set[Node] | None) -> bool:
+    """Whether *node* saved tensors, and is freed therefore; what saved none can be run again, as PyTorch lets it.
+
+    Raises RuntimeError if the node is freed already, or one of the tensors was written to since.
+    """
+    holds = False
+    if calls.__class__ is not list:
+        if calls is None:
+            raise freed(node)
+        if calls.__class__ is PackedCalls:
+            return True  # writes to what was packed are not noticed
+        holds = calls.holds
+    seq = node.seq
+    for target, _, saved in calls:
+        if needed is not None and not _any_needed(target, needed):
+            holds = holds or bool(saved)
+            continue
+        for value in saved:
+            if isinstance(value, Tensor):
+                holds = True
+                storage = value._storage
+                if storage is not None and storage.written > seq:
+                    raise stale(node, value, storage)
+            elif value.__class__ is list:
+                for item in value:
+                    if isinstance(item, Tensor):
+                        holds = True
+                        if item._storage is not None and item._storage.written > seq:
+                            raise stale(node, item, item._storage)
+    return holds
 
 
 def _in_another_thread(work: Callable[[], list[Tensor | None]]) -> list[Tensor | None]:
@@ -291,56 +347,6 @@ def _in_another_thread(work: Callable[[], list[Tensor | None]]) -> list[Tensor |
     if errors:
         raise errors.pop()
     return found[0]
-
-
-def _taken_at_once(leaf: Leaf, part: Tensor, shared: set[int], begun: set[Leaf]) -> bool:
-    """Add *part* to ``.grad`` of *leaf* now, if the pass began that gradient or nobody waits for it to be complete."""
-    tensor = leaf.tensor()
-    if tensor is None or tensor._node is not leaf:
-        return False
-    if leaf in begun:
-        with _locks[leaf.seq % len(_locks)]:
-            present = tensor._grad
-            if present is not None:  # not in place: what began the gradient may still wait elsewhere
-                tensor._grad = add(present, part)
-                return True
-    elif _is_awaited(leaf):
-        return False
-    begun.add(leaf)
-    _accumulate(leaf, part, False, shared)
-    return True
-
-
-def _is_awaited(leaf: Any) -> bool:
-    """Whether somebody gains if the gradient of *leaf* is added to ``.grad`` as soon as it is complete: there is a
-    gradient to add it to, so that it need not be kept, or a hook that wants it.
-    """
-    tensor = leaf.tensor()
-    return tensor is not None and (
-        tensor._grad is not None or leaf.accumulated_hooks is not None or leaf.hooks is not None
-    )
-
-
-def _computed(
-    node: Node,
-    calls: list[Any],
-    gradient: Any,
-    needed: set[Node] | None,
-    create_graph: bool,
-    inspect: Any,
-    shared: set[int],
-) -> list[Any]:
-    """The calls of *node* carried out, as calls that give what was computed.
-
-    The long way round, for nodes that somebody watches or whose saved tensors are packed.
-    """
-    done = _carried_out(node, calls, gradient, needed, create_graph, inspect)
-    if node.hooks is not None and node.hooks.after:
-        shared.update(id(part) for parts in done for part in parts)
-        done = _after(node, done, gradient)
-        shared.update(id(part) for parts in done for part in parts)
-        shared.update(map(id, gradient if isinstance(gradient, list) else (gradient,)))
-    return [(call[0], _giver(call[0], parts), ()) for call, parts in zip(calls, done, strict=True)]
 
 
 def _carried_out(
@@ -386,7 +392,7 @@ def call_node(node: Node, *gradients: Any) -> Any:
         )
     if isinstance(node, Leaf):
         if gradients[0] is not None:
-            _accumulate(node, gradients[0], state.grad_enabled, {id(gradients[0])})
+            accumulate(node, gradients[0], state.grad_enabled, {id(gradients[0])})
         return ()
     if node.calls is None:
         raise freed(node)
@@ -394,7 +400,7 @@ def call_node(node: Node, *gradients: Any) -> Any:
     if any(given is not None for given in gradients):
         gradient = gradients[0] if node.count is None else _in_full(gradients, node.count)
         done = _carried_out(node, calls, gradient, None, state.grad_enabled, None)
-    places = _places(node, done or [[None] * len(_listed(call[0])) for call in calls])
+    places = _by_next_function(node, done or [[None] * len(_listed(call[0])) for call in calls])
     return places[0] if len(places) == 1 else places
 
 
@@ -410,7 +416,7 @@ def _listed(target: Any) -> list[Any]:
     return target if target.__class__ is list else [target]
 
 
-def _places(node: Node, done: list[list[Any]]) -> tuple[Any, ...]:
+def _by_next_function(node: Node, done: list[list[Any]]) -> tuple[Any, ...]:
     """What was computed, in the order of ``next_functions``: None for operands that need no gradient, too."""
     rest, places = list(done), list[Any]()
     for slot in node.slots():
@@ -448,85 +454,6 @@ def _after(node: Node, done: list[list[Any]], gradient: Any) -> list[list[Any]]:
         if place is not None:
             changed[place[0]][place[1]] = part
     return changed
-
-
-_locks = tuple(RLock() for _ in range(16))
-"""So that threads which add to the gradient of the same leaf take turns."""
-
-
-def _accumulate(leaf: Leaf, gradient: Tensor, create_graph: bool, shared: set[int]) -> None:
-    tensor = leaf.tensor()
-    if tensor is None or tensor._node is None:
-        return  # it is gone, or requires no gradient any more
-    if tensor._node.__class__ is not Leaf:
-        raise AutogradError(
-            "backward: a leaf was changed in place after it was used, and has a history of its own now",
-            operands={"leaf": tensor},
-            fix="do not write to leaves between forward and backward, or write to a clone()",
-        )
-    with _locks[leaf.seq % len(_locks)]:
-        present = tensor._grad
-        if present is None:
-            # A fresh gradient that nothing else holds is taken as it is; views and shared gradients are copied.
-            wanted = tensor._array.strides
-            if gradient._array.strides != wanted and not _same_order(gradient, tensor):
-                tensor._grad = _laid_out_as(tensor, gradient)
-            elif gradient._storage is None and id(gradient) not in shared:
-                tensor._grad = gradient
-                shared.add(id(gradient))
-            else:
-                tensor._grad = gradient.clone()
-        elif create_graph or present._node is not None:
-            tensor._grad = present + gradient
-        else:
-            _add_to(present, gradient)
-    if leaf.accumulated_hooks:
-        for hook in list(leaf.accumulated_hooks.values()):
-            returned = hook(tensor)
-            if returned is not None and not isinstance(returned, Tensor):
-                raise ArgumentTypeError(
-                    f"{hook_name(hook)} after accumulation: it returned {type(returned).__name__}",
-                    operands={"leaf": tensor},
-                    fix="return None: nothing is replaced there; write to leaf.grad, or use register_hook",
-                )
-
-
-def _same_order(gradient: Tensor, tensor: Any) -> bool:
-    """Whether *gradient*, whose strides are others than those of the leaf *tensor*, lies as its gradient should."""
-    shape, strides, _ = layout_of(tensor)
-    ours = layout_of(gradient).strides
-    if not is_dense(shape, strides):
-        return is_contiguous(shape, ours)
-    return all(size == 1 or mine == wanted for size, mine, wanted in zip(shape, ours, strides, strict=True))
-
-
-def _laid_out_as(tensor: Any, gradient: Tensor) -> Tensor:
-    """A copy of *gradient* in the leaf's order in memory, row-major if the leaf has gaps or overlaps."""
-    shape, strides, _ = layout_of(tensor)
-    return _copy_strided(gradient, strides if is_dense(shape, strides) else contiguous_strides(shape))
-
-
-_PLANS = op_of(add).plans
-
-
-def _add_to(present: Tensor, gradient: Tensor) -> None:
-    """``present.add_(gradient)``, unrecorded; the short way if there is nothing to look out for."""
-    type_, storage = present._type, present._storage
-    plan = _PLANS.get((type_, gradient._type)) if type_ is gradient._type and not state.modes else None
-    if (
-        plan is None
-        or plan.out_kernel is None
-        or plan.indirect is not None
-        or present.__class__ is not Tensor
-        or gradient.__class__ is not Tensor
-        or present._array.shape != gradient._array.shape
-        or 0 in present._array.strides
-        or (storage is not None and (storage.read_only or storage.conjugate_of is not None))
-    ):
-        present.add_(gradient)
-        return
-    plan.out_kernel(present._array, gradient._array, out=present._array)
-    (storage or present._make_storage()).bump("backward, which added to a gradient", "")
 
 
 def _retain(node: Node, gradient: Tensor) -> None:

@@ -27,7 +27,7 @@ from ..dispatch.effects import Effect, Result, declare
 from ..dispatch.modes import twin
 from ..errors import DTypeError
 from ..history.grad_mode import enable_grad
-from ..history.node import Leaf, Node
+from ..history.node import Leaf, Node, pass_on
 from ..ops.creation.factories import zeros_like
 from ..tensor import Tensor
 from ..transforms.wrapped import Wrapped, tracked_outside
@@ -47,11 +47,7 @@ class Entry(Leaf):
         super().__init__(tensor)
         self.made_by = "Entry"
         self.running: bool | None = None
-        self.calls = [] if outer is None else [(outer, _same, ())]
-
-
-def _same(gradient: Tensor) -> Tensor:
-    return gradient
+        self.calls = [] if outer is None else [(outer, pass_on, ())]
 
 
 def enter(tensor: Tensor, op: str) -> Tensor:

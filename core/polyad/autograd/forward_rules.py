@@ -201,10 +201,12 @@ def push_function(
             f"{said}: it returned {len(found)} tangents for {len(results)} results of forward",
             fix="return a tangent (or None) for each result",
         )
-    return [_checked(f"{said}: tangent {i}", tangent, like) for i, (tangent, like) in enumerate(zip(found, results))]
+    return [
+        _check_tangent(f"{said}: tangent {i}", tangent, like) for i, (tangent, like) in enumerate(zip(found, results))
+    ]
 
 
-def _checked(said: str, tangent: Any, like: Any) -> Tensor | None:
+def _check_tangent(said: str, tangent: Any, like: Any) -> Tensor | None:
     if tangent is None:
         return None
     if not isinstance(tangent, Tensor):

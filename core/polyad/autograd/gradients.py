@@ -8,16 +8,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from ..arguments import explained_call, explaining
 from ..base.dtypes import FLOATING
 from ..base.state import state
-from ..dispatch.arguments import explaining
 from ..dispatch.effects import Effect, Record, Result, declare
 from ..errors import ArgumentError, ArgumentTypeError, AutogradError, OptionError, ShapeError, wrong_type
 from ..history.node import GradientEdge, Leaf, Node
 from ..ops.creation.factories import ones, ones_like, zeros, zeros_like
 from ..tensor import Tensor
 from ..tensor.tensor import check_tensor
-from .engine import run
+from .engine import Pass
 
 
 def _several(op: str, name: str, value: Any) -> list[Any]:
@@ -68,76 +68,78 @@ def _one(tensor: Tensor) -> Tensor:
 
 
 def _roots(op: str, tensors: Sequence[Any], gradients: Any) -> list[tuple[Node, Tensor]]:
-    if not (gradients is None or isinstance(gradients, (Tensor, Sequence))):
+    """The nodes at which a pass from *tensors* begins, with the gradients that arrive there."""
+    if gradients is None:
+        return [_root(op, tensor, None) for tensor in tensors]
+    if not isinstance(gradients, (Tensor, Sequence)):
         raise wrong_type(op, "gradients", gradients, "a tensor or a sequence of tensors")
-    given = (
-        [gradients]
-        if isinstance(gradients, Tensor)
-        else [None] * len(tensors)
-        if gradients is None
-        else list(gradients)
-    )
+    given = [gradients] if isinstance(gradients, Tensor) else list(gradients)
     if len(given) != len(tensors):
         raise ArgumentError(
             f"{op}: {len(tensors)} tensors and {len(given)} gradients", fix="give a gradient (or None) for each tensor"
         )
-    roots = []
-    for tensor, gradient in zip(tensors, given, strict=True):
-        if isinstance(tensor, GradientEdge):
-            node = _node_of(op, "tensors", tensor)
-            roots.append((node, _ones_at(op, tensor, node) if gradient is None else gradient))
-            continue
-        if not isinstance(tensor, Tensor):
-            raise ArgumentTypeError(
-                f"{op}: {type(tensor).__name__} is no tensor",
-                operands={"tensor": tensor},
-                fix="pass the tensors to differentiate",
-            )
-        if tensor._node is None:
-            raise AutogradError(
-                f"{op}: the tensor requires no gradient and has no history",
-                operands={"tensor": tensor},
-                fix="set requires_grad=True on a leaf that it is computed from",
-            )
-        if gradient is None:
-            if tensor.numel() != 1:
-                raise AutogradError(
-                    f"{op}: a gradient can be made up only for a tensor of one element",
-                    operands={"tensor": tensor},
-                    fix="reduce it first (.sum(), .mean()), or pass gradient=",
-                )
-            if tensor.dtype.category != FLOATING:
-                raise AutogradError(
-                    f"{op}: a gradient can be made up only for a real tensor",
-                    operands={"tensor": tensor},
-                    fix="pass gradient=",
-                )
-            gradient = ones_like(tensor) if state.modes else _one(tensor)
-        elif not isinstance(gradient, Tensor):
-            raise ArgumentTypeError(
-                f"{op}: gradient is {type(gradient).__name__}, not a tensor",
-                operands={"tensor": tensor, "gradient": gradient},
-                fix="pass a tensor or None",
-            )
-        elif gradient._array.shape != tensor._array.shape:
-            raise ShapeError(
-                f"{op}: the gradient must have the tensor's shape",
-                operands={"tensor": tensor, "gradient": gradient},
-                fix="reshape the gradient",
-            )
-        elif gradient.device != tensor.device:
-            raise AutogradError(
-                f"{op}: the gradient is on another device",
-                operands={"tensor": tensor, "gradient": gradient},
-                fix="move it with .to(device)",
-            )
-        elif gradient.dtype is not tensor.dtype:
-            gradient = gradient.to(tensor.dtype)
-        roots.append((tensor._node, gradient))
-    return roots
+    return [_root(op, tensor, gradient) for tensor, gradient in zip(tensors, given, strict=True)]
 
 
-@explaining
+def _root(op: str, tensor: Any, gradient: Any) -> tuple[Node, Tensor]:
+    if isinstance(tensor, GradientEdge):
+        node = _node_of(op, "tensors", tensor)
+        return node, _ones_at(op, tensor, node) if gradient is None else gradient
+    if not isinstance(tensor, Tensor):
+        raise ArgumentTypeError(
+            f"{op}: {type(tensor).__name__} is no tensor",
+            operands={"tensor": tensor},
+            fix="pass the tensors to differentiate",
+        )
+    if tensor._node is None:
+        raise AutogradError(
+            f"{op}: the tensor requires no gradient and has no history",
+            operands={"tensor": tensor},
+            fix="set requires_grad=True on a leaf that it is computed from",
+        )
+    return tensor._node, _made_up(op, tensor) if gradient is None else _fitting(op, tensor, gradient)
+
+
+def _made_up(op: str, tensor: Tensor) -> Tensor:
+    """The gradient of *tensor* where none is given: 1, of a real tensor of one element."""
+    if tensor.numel() != 1:
+        raise AutogradError(
+            f"{op}: a gradient can be made up only for a tensor of one element",
+            operands={"tensor": tensor},
+            fix="reduce it first (.sum(), .mean()), or pass gradient=",
+        )
+    if tensor._type.dtype.category != FLOATING:
+        raise AutogradError(
+            f"{op}: a gradient can be made up only for a real tensor",
+            operands={"tensor": tensor},
+            fix="pass gradient=",
+        )
+    return ones_like(tensor) if state.modes else _one(tensor)
+
+
+def _fitting(op: str, tensor: Tensor, gradient: Any) -> Tensor:
+    """The *gradient* given for *tensor*, in its dtype; raises if it cannot be its gradient."""
+    if not isinstance(gradient, Tensor):
+        raise ArgumentTypeError(
+            f"{op}: gradient is {type(gradient).__name__}, not a tensor",
+            operands={"tensor": tensor, "gradient": gradient},
+            fix="pass a tensor or None",
+        )
+    if gradient._array.shape != tensor._array.shape:
+        raise ShapeError(
+            f"{op}: the gradient must have the tensor's shape",
+            operands={"tensor": tensor, "gradient": gradient},
+            fix="reshape the gradient",
+        )
+    if gradient.device != tensor.device:
+        raise AutogradError(
+            f"{op}: the gradient is on another device",
+            operands={"tensor": tensor, "gradient": gradient},
+            fix="move it with .to(device)",
+        )
+    return gradient if gradient.dtype is tensor.dtype else gradient.to(tensor.dtype)
+
+
 def backward(
     tensors: Tensor | GradientEdge | Sequence[Tensor | GradientEdge],
     grad_tensors: Tensor | Sequence[Tensor | None] | None = None,
@@ -172,10 +174,17 @@ def backward(
                 fix="pass grad_tensors alone",
             )
         grad_tensors = grad_variables
-    if state.modes:
-        BACKWARD.through_modes(tensors, grad_tensors, retain_graph, create_graph, inputs)
-        return
-    _backward(tensors, grad_tensors, retain_graph, create_graph, inputs)
+    try:
+        if state.modes:
+            BACKWARD.through_modes(tensors, grad_tensors, retain_graph, create_graph, inputs)
+        else:
+            _backward(tensors, grad_tensors, retain_graph, create_graph, inputs)
+    except Exception as error:  # as `explaining` does it, without a wrapper: every step of a training comes here
+        settings = (retain_graph, create_graph, grad_variables, inputs)
+        problem = explained_call("backward", backward, (tensors, grad_tensors, *settings), {}, error)
+        if problem is error:
+            raise
+        raise problem from error
 
 
 def _run_backward(tensors: Any, grad_tensors: Any, retain_graph: bool | None, create_graph: bool, inputs: Any) -> None:
@@ -187,7 +196,7 @@ def _backward(tensors: Any, grad_tensors: Any, retain_graph: bool | None, create
     roots = _roots("backward", several, grad_tensors)
     keep = create_graph if retain_graph is None else retain_graph
     if inputs is None:
-        run(roots, keep_graph=keep, create_graph=create_graph)
+        Pass(roots, keep_graph=keep, create_graph=create_graph).run()
         return
     wanted = _several("backward", "inputs", inputs)
     if not wanted:
@@ -196,12 +205,7 @@ def _backward(tensors: Any, grad_tensors: Any, retain_graph: bool | None, create
     for tensor, node in zip(wanted, only, strict=True):
         if isinstance(tensor, Tensor) and not isinstance(node, Leaf):
             tensor.retain_grad()
-    run(
-        roots,
-        keep_graph=keep,
-        create_graph=create_graph,
-        only=[_node_of("backward", "inputs", tensor) for tensor in wanted],
-    )
+    Pass(roots, keep_graph=keep, create_graph=create_graph, only=only).run()
 
 
 @explaining
@@ -328,7 +332,8 @@ def _capture(
     order = []
     for position, tensor in enumerate(wanted):
         order.append(positions.setdefault(_node_of(op, f"inputs[{position}]", tensor), len(positions)))
-    found = run(roots, keep_graph=keep, create_graph=create_graph, only=positions, capture=positions, accumulate=False)
+    one = Pass(roots, keep_graph=keep, create_graph=create_graph, only=positions, capture=positions, accumulate=False)
+    found = one.run()
     return [found[position] for position in order]
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from ..base.state import state
 from ..dispatch.effects import Effect, Result, declare
-from ..history.node import Node, Output, make_node
+from ..history.node import Node, Output, make_node, pass_on
 from ..tensor import Tensor
 from ..tensor.storage import UnrecordedViewOf
 
@@ -20,7 +19,7 @@ def pass_through(tensors: tuple[Tensor, ...], install: Callable[[Node], object])
     if state.modes:
         return PASS_THROUGH.through_modes(tensors, install)  # type: ignore[no-any-return]
     targets = [tensor._node for tensor in tensors]
-    node = make_node("BackwardHookFunctionBackward", [(targets, _each, ())], (), tensors[0]._type, count=len(tensors))
+    node = make_node("BackwardHookFunctionBackward", [(targets, pass_on, ())], (), tensors[0]._type, count=len(tensors))
     passed = []
     for number, tensor in enumerate(tensors):
         if targets[number] is None:
@@ -33,10 +32,6 @@ def pass_through(tensors: tuple[Tensor, ...], install: Callable[[Node], object])
         passed.append(alias)
     install(node)
     return tuple(passed)
-
-
-def _each(gradients: list[Any]) -> list[Any]:
-    return gradients
 
 
 PASS_THROUGH = declare(Effect("pass_through", pass_through, result=Result.ALIAS))

@@ -110,7 +110,7 @@ class DenseBackend(Backend):
         """An array of the elements in a window of *array*, which has *dtype*: perhaps another than the window's, which
         then reads the same bytes.
         """
-        values = _shown(self.read(array), window)
+        values = _view_window(self.read(array), window)
         host = registry.get(HOST.type)
         copied = host.empty(window.shape, window.dtype, HOST)
         host.copy(copied, values)
@@ -121,7 +121,7 @@ class DenseBackend(Backend):
         dtype.
         """
         data = self.read(array)
-        registry.get(HOST.type).copy(_shown(data, window), self.read(values))
+        registry.get(HOST.type).copy(_view_window(data, window), self.read(values))
         return self.brought(data, dtype, device)
 
     @property
@@ -210,7 +210,7 @@ class DenseBackend(Backend):
         return self.handle(self.converted(result, dtype), dtype, result.shape, self.device_of(result))
 
 
-def _shown(data: Any, window: Window) -> Any:
+def _view_window(data: Any, window: Window) -> Any:
     """The window of a row-major NumPy array, in place."""
     host = registry.get(HOST.type)
     return host.as_strided(host.root(data), window.dtype, window.shape, window.strides, window.offset)

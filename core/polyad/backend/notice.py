@@ -32,7 +32,7 @@ def compiling(what: str, device: str, folder: object) -> Iterator[None]:
     that is not None.
     """
     _Waited.kernels += 1
-    shown = _shown(what, device, folder) if _Waited.seconds >= PATIENCE else 0
+    shown = _print_notice(what, device, folder) if _Waited.seconds >= PATIENCE else 0
     began = time.perf_counter()
     try:
         yield
@@ -42,7 +42,7 @@ def compiling(what: str, device: str, folder: object) -> Iterator[None]:
             _write(f"\r{' ' * shown}\r")
 
 
-def _shown(what: str, device: str, folder: object) -> int:
+def _print_notice(what: str, device: str, folder: object) -> int:
     """Say it. Gives the length of what is to be wiped away afterwards."""
     if sys.stderr is None or os.environ.get(SWITCH) == "0":
         return 0

@@ -5,7 +5,10 @@
 To a type checker a kind is the type that it is made of. The function, if it is one of those that `polyad.arguments`
 makes explain themselves, is called with nothing else: a value outside the kind is refused before the call.
 
-To add a kind, give the type a name here and add its row to `KINDS`.
+The annotation is told by what its name stands for in the function's module, so another module's ``Positive`` is its own
+affair.
+
+To add a kind, give it a name here.
 """
 
 from __future__ import annotations
@@ -15,28 +18,12 @@ import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias, get_args
 
 __all__ = [
-    "BelowOne", "Copies", "Count", "Function", "Functions", "KINDS", "Kind", "Layers", "NonNegative", "Nonlinearity",
-    "PaddingMode", "Positive", "PositiveNumber", "Probability", "Sizes", "State", "Text",
+    "BelowOne", "Copies", "Count", "Function", "Functions", "Kind", "Layers", "NonNegative", "Nonlinearity",
+    "PaddingMode", "Positive", "PositiveNumber", "Probability", "Sizes", "State", "Text", "kind_of",
 ]  # fmt: skip
-
-Positive: TypeAlias = int
-Count: TypeAlias = int
-Layers: TypeAlias = int
-Copies: TypeAlias = int
-Probability: TypeAlias = float
-NonNegative: TypeAlias = float
-PositiveNumber: TypeAlias = float
-BelowOne: TypeAlias = float
-Text: TypeAlias = str
-Function: TypeAlias = Callable[..., Any]
-Functions: TypeAlias = Sequence[Callable[..., Any]]
-PaddingMode: TypeAlias = str
-Nonlinearity: TypeAlias = str
-State: TypeAlias = Mapping[str, Any]
-Sizes: TypeAlias = int | Sequence[int]
 
 
 @dataclass(frozen=True)
@@ -103,32 +90,37 @@ def _numbers(words: str, inside: Callable[[Any], bool]) -> Kind:
     return Kind(words, "a number", _is_number, lambda value: _is_number(value) and bool(inside(value)))
 
 
-KINDS: dict[str, Kind] = {
-    "Positive": _ints(1),
-    "Count": _ints(0),
-    # No memory holds more layers, and to make them one by one would take days.
-    "Layers": _ints(1, 2**16),
-    "Copies": _ints(0, 2**16),
-    "Probability": _numbers("a number from 0 to 1", lambda value: 0 <= value <= 1),
-    "NonNegative": _numbers("a number of at least 0", lambda value: value >= 0),
-    "PositiveNumber": _numbers("a number above 0", lambda value: value > 0),
-    "BelowOne": _numbers("a number below 1", lambda value: value < 1),
-    "Text": Kind("a string", "a string", _is_text, _is_text),
-    "Function": Kind("a function", "a function", callable, callable),
-    "PaddingMode": _choices("zeros", "reflect", "replicate", "circular"),
-    "Nonlinearity": _choices("tanh", "relu"),
-    "State": Kind("a dict such as state_dict() gives", "a dict", _is_mapping, _is_mapping),
-    "Sizes": Kind(
-        "an int or a sequence of ints",
-        "an int or a sequence of ints",
-        _are_sizes,
-        _are_sizes,
-    ),
-    "Functions": Kind(
+def kind_of(annotation: Any) -> Kind | None:
+    """The kind that *annotation*, an object and no text, stands for; None if it is another type."""
+    return next((one for one in get_args(annotation)[1:] if isinstance(one, Kind)), None)
+
+
+Positive: TypeAlias = Annotated[int, _ints(1)]
+Count: TypeAlias = Annotated[int, _ints(0)]
+# No memory holds more layers, and to make them one by one would take days.
+Layers: TypeAlias = Annotated[int, _ints(1, 2**16)]
+Copies: TypeAlias = Annotated[int, _ints(0, 2**16)]
+Probability: TypeAlias = Annotated[float, _numbers("a number from 0 to 1", lambda value: 0 <= value <= 1)]
+NonNegative: TypeAlias = Annotated[float, _numbers("a number of at least 0", lambda value: value >= 0)]
+PositiveNumber: TypeAlias = Annotated[float, _numbers("a number above 0", lambda value: value > 0)]
+BelowOne: TypeAlias = Annotated[float, _numbers("a number below 1", lambda value: value < 1)]
+Text: TypeAlias = Annotated[str, Kind("a string", "a string", _is_text, _is_text)]
+Function: TypeAlias = Annotated[Callable[..., Any], Kind("a function", "a function", callable, callable)]
+PaddingMode: TypeAlias = Annotated[str, _choices("zeros", "reflect", "replicate", "circular")]
+Nonlinearity: TypeAlias = Annotated[str, _choices("tanh", "relu")]
+State: TypeAlias = Annotated[
+    Mapping[str, Any], Kind("a dict such as state_dict() gives", "a dict", _is_mapping, _is_mapping)
+]
+Sizes: TypeAlias = Annotated[
+    int | Sequence[int],
+    Kind("an int or a sequence of ints", "an int or a sequence of ints", _are_sizes, _are_sizes),
+]
+Functions: TypeAlias = Annotated[
+    Sequence[Callable[..., Any]],
+    Kind(
         "a sequence of functions",
         "a sequence",
         lambda value: isinstance(value, Iterable),
         lambda value: isinstance(value, Iterable) and all(map(callable, value)),
     ),
-}
-"""What an annotation's name means."""
+]

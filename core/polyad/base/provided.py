@@ -14,34 +14,33 @@ R = TypeVar("R")
 
 
 class Slot(Generic[R]):
-    """A place for one function; a call of it calls the function."""
+    """A place for one function; a call of it calls the function.
 
-    __slots__ = ("_function",)
+    The function is what ``__call__`` of the slot is: Python calls it with no frame in between.
+    """
 
-    def __init__(self) -> None:
-        self._function: Callable[..., R] | None = None
+    __slots__ = ("__call__",)
+
+    __call__: Callable[..., R]
 
     def fill(self, function: Callable[..., R]) -> None:
         """Say which function it is."""
-        self._function = function
+        self.__call__ = function
 
     def fill_later(self, module: str, name: str) -> None:
         """Say where the function is: its module is imported by the first call."""
 
         def first(*args: Any, **kwargs: Any) -> R:
             function: Callable[..., R] = getattr(importlib.import_module(module), name)
-            self._function = function
+            self.fill(function)
             return function(*args, **kwargs)
 
-        self._function = first
+        self.fill(first)
 
     @property
     def filled(self) -> bool:
         """Whether somebody said which function it is."""
-        return self._function is not None
-
-    def __call__(self, *args: Any, **kwargs: Any) -> R:
-        return self._function(*args, **kwargs)  # type: ignore[misc]
+        return hasattr(self, "__call__")  # noqa: B004 - callable() asks the class, which always has the place for it
 
 
 device_of_number: Slot[Any] = Slot()

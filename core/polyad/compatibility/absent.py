@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache
 from importlib.machinery import ModuleSpec
 from types import ModuleType
@@ -199,18 +199,16 @@ def modules() -> set[str]:
     return {".".join(path[:end]) for path in parts for end in range(1, len(path) + 1)}
 
 
-class _Finder:
-    """Finds a module of which nothing but absent names is known; makes it, too."""
+def find(fullname: str) -> ModuleSpec | None:
+    """A module of which nothing but absent names is known."""
+    parent, _, name = fullname.partition(".")
+    if parent != "polyad" or name not in modules():
+        return None
+    return ModuleSpec(fullname, _Loader(), is_package=True)  # type: ignore[arg-type]
 
-    @staticmethod
-    def find_spec(
-        fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        """See `importlib.abc.MetaPathFinder`."""
-        parent, _, name = fullname.partition(".")
-        if parent != "polyad" or name not in modules():
-            return None
-        return ModuleSpec(fullname, _Finder(), is_package=True)  # type: ignore[arg-type]
+
+class _Loader:
+    """Makes a module of names that say what to use instead."""
 
     def create_module(self, spec: ModuleSpec) -> None:
         """See `importlib.abc.Loader`: Python's own way."""
@@ -222,9 +220,3 @@ class _Finder:
         module.__doc__ = "A module of PyTorch's that polyad has not: its names say what to use instead."
         module.__dict__["__getattr__"] = lacking(module.__name__)
         module.__dict__["__dir__"] = lambda: sorted(names)
-
-
-def watch() -> None:
-    """Be asked about every module that is not found, from now on."""
-    if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
-        sys.meta_path.append(_Finder())

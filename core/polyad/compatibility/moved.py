@@ -1,8 +1,8 @@
 """Modules that have been elsewhere: importing a module by its old path says where it is now.
 
-Nothing is loaded in their place: a program that uses an old path fails, once, with the line that mends it. The finder
-stands behind all others, so it is asked only about modules that nobody has found. The paths in `FORWARDED` still work,
-with a warning: backends were written by them, and an installed backend must load with every polyad of its interface.
+Nothing is loaded in their place: a program that uses an old path fails, once, with the line that mends it. `find` is
+asked only about modules that nobody has found. The paths in `FORWARDED` still work, with a warning: backends were
+written by them, and an installed backend must load with every polyad of its interface.
 
 To move a module that others may import, move it and add a row; when the old path is used again, delete the row. A name
 that leaves a module has a row in `NAMES`, and the module a ``__getattr__`` that raises `missing`.
@@ -13,7 +13,6 @@ from __future__ import annotations
 import importlib
 import sys
 import warnings
-from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
@@ -55,6 +54,7 @@ MOVED: dict[str, str] = {
     "polyad.datasets.images": "polyad.datasets.folders",
     "polyad.func.trees": "polyad.base.trees",
     "polyad.expansions": "polyad.tables.special",
+    "polyad.ops.autocast": "polyad.amp.autocast_mode",
     **{
         f"polyad.nn.{name}": f"polyad.nn.modules.{name}"
         for name in (
@@ -182,17 +182,11 @@ class _Forwarded(ModuleType):
         return value
 
 
-class _Finder:
-    """Finds nothing; raises for a path that is in `MOVED`."""
-
-    @staticmethod
-    def find_spec(
-        fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        """See `importlib.abc.MetaPathFinder`."""
-        if fullname in MOVED:
-            raise ModuleMoved(f"{fullname} moved: import it from {MOVED[fullname]}")
-        return None
+def find(fullname: str) -> ModuleSpec | None:
+    """Nothing; raises for a path that is in `MOVED`."""
+    if fullname in MOVED:
+        raise ModuleMoved(f"{fullname} moved: import it from {MOVED[fullname]}")
+    return None
 
 
 class NameMoved(PolyadError, ImportError):
@@ -210,9 +204,7 @@ def missing(module: str, name: str) -> Exception:
     return AttributeError(f"{message}: it moved to {MOVED[path]}" if path in MOVED else message)
 
 
-def watch() -> None:
-    """Be asked about every module that is not found, from now on."""
-    if _Finder not in sys.meta_path:
-        sys.meta_path.append(_Finder)
-        for path in FORWARDED:
-            sys.modules[path] = _Forwarded(path)
+def forward() -> None:
+    """Let the paths in `FORWARDED` be imported."""
+    for path in FORWARDED:
+        sys.modules[path] = _Forwarded(path)

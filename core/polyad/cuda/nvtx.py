@@ -25,7 +25,7 @@ class _Depth(threading.local):
 _depth = _Depth()
 
 
-def _named(function: str, msg: Any) -> str:
+def _check_message(function: str, msg: Any) -> str:
     if not isinstance(msg, str):
         raise wrong_type(f"nvtx.{function}", "msg", msg, "a str")
     return msg
@@ -39,7 +39,7 @@ def range_push(msg: str) -> int:
     ...     outer = polyad.cuda.nvtx.range_push("step")
     ...     _ = polyad.cuda.nvtx.range_pop()
     """
-    registry.get("cuda").markers().push(_named("range_push", msg))
+    registry.get("cuda").markers().push(_check_message("range_push", msg))
     _depth.open += 1
     return _depth.open - 1
 
@@ -55,7 +55,7 @@ def range_pop() -> int:
 
 def range_start(msg: str) -> int:
     """Begin a range that any thread may end, with what is returned."""
-    return registry.get("cuda").markers().start(_named("range_start", msg))
+    return registry.get("cuda").markers().start(_check_message("range_start", msg))
 
 
 def range_end(range_id: int) -> None:
@@ -68,7 +68,7 @@ def range_end(range_id: int) -> None:
 
 def mark(msg: str) -> None:
     """A point in time."""
-    registry.get("cuda").markers().mark(_named("mark", msg))
+    registry.get("cuda").markers().mark(_check_message("mark", msg))
 
 
 @contextmanager
@@ -82,7 +82,7 @@ def range(msg: str, *args: Any, **kwargs: Any) -> Iterator[None]:
     ...     with polyad.cuda.nvtx.range("epoch {}", 1):
     ...         x = polyad.ones(2, device="cuda")
     """
-    range_push(_named("range", msg).format(*args, **kwargs))
+    range_push(_check_message("range", msg).format(*args, **kwargs))
     try:
         yield
     finally:

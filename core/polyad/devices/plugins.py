@@ -66,7 +66,7 @@ def _load_all() -> dict[tuple[str, str], list[KernelSupply]]:
     for name in sorted(declared(PLUGIN_GROUP)):
         try:
             _supplies[name] = [
-                _checked(supply, name) for batch in hooks(PLUGIN_GROUP, name).polyad_kernels() for supply in batch
+                _check_supply(supply, name) for batch in hooks(PLUGIN_GROUP, name).polyad_kernels() for supply in batch
             ]
         except (Exception, SystemExit) as error:
             _broken[name] = f"{type(error).__name__}: {error}"
@@ -80,7 +80,7 @@ def _load_all() -> dict[tuple[str, str], list[KernelSupply]]:
     return by_op
 
 
-def _checked(supply: Any, plugin: str) -> KernelSupply:
+def _check_supply(supply: Any, plugin: str) -> KernelSupply:
     if not isinstance(supply, KernelSupply):
         raise ArgumentTypeError(
             f"polyad_kernels gave {supply!r}, not a KernelSupply", fix="yield polyad.backend.KernelSupply(...)"

@@ -391,7 +391,7 @@ def unregister(name: str) -> None:
 
 def _drop(name: str) -> None:
     _backends.pop(name, None)
-    _chosen.discard(name)
+    _types_with_a_current_device.discard(name)
     state.current_devices = {known: index for known, index in state.current_devices.items() if known != name}
     for key in [key for key in _types if key[1].type == name]:
         del _types[key]
@@ -430,7 +430,7 @@ def _notify() -> None:
 # ------------------------------------------------------------------------------------------------------------ devices
 
 _devices: dict[str | Device, Device] = {}
-_chosen: set[str] = set()
+_types_with_a_current_device: set[str] = set()
 """Device types of which some thread has chosen a device: what their name alone means, each thread asks anew."""
 _environment_default: Device | None = None
 
@@ -457,7 +457,7 @@ def resolve_device(device: Any) -> Device:
         named = Device(device)
         found = _check_device(named)
         with lock:
-            if named.index is not None or named.type not in _chosen:
+            if named.index is not None or named.type not in _types_with_a_current_device:
                 _devices[device] = found
     return found
 
@@ -496,7 +496,7 @@ def _check_device(named: Device) -> Device:
 def set_current(device: Device) -> None:
     """In this thread, let *device*, which `resolve_device` gave, be meant by its type without an index."""
     with lock:
-        _chosen.add(device.type)
+        _types_with_a_current_device.add(device.type)
         state.current_devices = {**state.current_devices, device.type: device.index or 0}
         for named in [named for named in _devices if Device(named) == Device(device.type)]:
             del _devices[named]

@@ -6,28 +6,21 @@ each argument with its annotation, names the first that does not fit, or else sa
 Exceptions of the user's own code (a callback, an ``__array__``, a warning turned into an error) pass as they are.
 
 What is wrong but would not be noticed is checked before a call, where an annotation is a kind of `polyad.base.kinds`
-or a ``Literal``: see `explaining`.
-
-To have an annotation understood, add its words to `_UNDERSTOOD`. Unknown annotations fit everything.
+or a ``Literal``: see `explaining`. What fits which annotation is in `polyad.dispatch.annotations`.
 """
 
 from __future__ import annotations
 
-import ast
 import inspect
-import os
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache, wraps
+from collections.abc import Callable, Mapping
+from functools import wraps
 from numbers import Complex, Integral, Real
 from typing import Any, TypeVar
 
 from ..base import dtypes
 from ..base.dtypes import DType
-from ..base.kinds import KINDS
-from ..base.layout import int_of
-from ..base.memory_formats import MemoryFormat
 from ..errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -36,7 +29,6 @@ from ..errors import (
     InternalError,
     KernelFailure,
     KeyMissing,
-    KindError,
     NoData,
     NotSupported,
     OptionError,
@@ -47,194 +39,13 @@ from ..errors import (
     wrong_type,
 )
 from ..tensor import Tensor
+from .annotations import alternatives, is_bool, is_int, is_real, misfit, refusal, signature_of, strict_parameters
 
-Fits = Callable[[Any], bool]
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, Complex) or (isinstance(value, Tensor) and value.numel() == 1)
-
-
-def _is_real(value: Any) -> bool:
-    return isinstance(value, Real) or (isinstance(value, Tensor) and value.numel() == 1 and not value.is_complex())
-
-
-def _is_int(value: Any) -> bool:
-    if isinstance(value, Tensor):
-        return value.numel() == 1 and value.dtype.category <= dtypes.INTEGER
-    return isinstance(value, bool) or int_of(value) is not None
-
-
-def _is_bool(value: Any) -> bool:
-    return isinstance(value, bool) or type(value).__name__ in ("bool", "bool_") or (type(value) is int)
-
-
-def _is_none(value: Any) -> bool:
-    return value is None
-
-
-def _of_sequence(fits: Fits) -> Fits:
-    return lambda value: (
-        isinstance(value, Sequence) and not isinstance(value, (str, bytes)) and all(fits(item) for item in value)
-    )
-
-
-_UNDERSTOOD: dict[str, tuple[str, Fits]] = {
-    "Tensor": ("a tensor", lambda value: isinstance(value, Tensor)),
-    "Number": ("a number", _is_number),
-    "int": ("an int", _is_int),
-    "float": ("a number", _is_real),
-    "bool": ("a bool", _is_bool),
-    "str": ("a string", lambda value: isinstance(value, str)),
-    "None": ("None", _is_none),
-    "DType": ("a dtype", lambda value: isinstance(value, DType)),
-    "MemoryFormat": ("a memory format", lambda value: isinstance(value, MemoryFormat)),
-    "Sequence[int]": ("ints", _of_sequence(_is_int)),
-    "Sequence[float]": ("numbers", _of_sequence(_is_real)),
-    "Sequence[Tensor]": ("a list of tensors", _of_sequence(lambda value: isinstance(value, Tensor))),
-    "Sequence[Tensor | None]": (
-        "a list of tensors", _of_sequence(lambda value: value is None or isinstance(value, Tensor)),
-    ),
-}  # fmt: skip
-"""What fits an annotation, and its name."""
-
-
-def _answers(question: Callable[[Any], Any]) -> Fits:
-    def fits(value: Any) -> bool:
-        try:
-            question(value)
-        except Exception:
-            return False
-        return True
-
-    return fits
-
-
-_GENERIC: dict[str, tuple[str, Fits]] = {
-    "Callable": ("a function", callable),
-    "Iterable": ("an iterable", _answers(iter)),
-    "Sized": ("something of a length", _answers(len)),
-    "SupportsFloat": ("a number", _is_real),
-    "PathLike": ("a path", lambda value: isinstance(value, (str, os.PathLike))),
-    "os.PathLike": ("a path", lambda value: isinstance(value, (str, os.PathLike))),
-    "list": ("a list", lambda value: isinstance(value, (list, tuple))),
-    "type": ("a class", lambda value: isinstance(value, type)),
-    "OrderedDict": ("a dict", lambda value: isinstance(value, Mapping)),
-    "Mapping": ("a dict", lambda value: isinstance(value, Mapping)),
-    "dict": ("a dict", lambda value: isinstance(value, Mapping)),
-    "Sequence": ("a sequence", lambda value: _answers(len)(value) and hasattr(type(value), "__getitem__")),
-}
-"""The same for annotations with anything in brackets."""
-
-_CLASSES = (
-    "BasePruningMethod", "Buffer", "Constraint", "Distribution", "Generator", "LRScheduler", "Metric",
-    "MetricCollection", "Module", "Optimizer", "PackedSequence", "Parameter", "Transform",
-)  # fmt: skip
-"""Classes of higher layers, known by their names."""
-
-
-def _is_one(name: str) -> Fits:
-    return lambda value: any(base.__name__ == name for base in type(value).__mro__)
-
-
-_UNDERSTOOD.update((name, (f"a {name}", _is_one(name))) for name in _CLASSES)
-_UNDERSTOOD.update((name, (kind.words, kind.fits)) for name, kind in KINDS.items())
-
-_ALIASES = {
-    "PerAxis": "int | Sequence[int]",
-    "Dims": "int | Sequence[int] | None",
-    "Lengths": "Tensor | Sequence[int]",
-    "tuple[int, ...]": "Sequence[int]",
-    "tuple[int, int]": "Sequence[int]",
-    "list[int]": "Sequence[int]",
-    "polyad.dtype": "DType",
-    "polyad.device": "Device",
-}
-"""Names that families give to annotations, and tuples and lists, which are told by their elements."""
-
-
-@cache
-def _alternatives(annotation: str) -> tuple[tuple[str, Fits], ...]:
-    """The alternatives of *annotation*; none if anything may fit it."""
-    for alias, meaning in _ALIASES.items():
-        annotation = annotation.replace(alias, meaning)
-    alternatives = []
-    for part in re.split(r" \| (?![^\[]*\])", annotation):
-        understood = _UNDERSTOOD.get(part) or _GENERIC.get(part.partition("[")[0]) or _choice(part)
-        if understood is None:
-            return ()
-        if understood not in alternatives:
-            alternatives.append(understood)
-    return tuple(alternatives)
-
-
-def _choice(annotation: str) -> tuple[str, Fits] | None:
-    """What fits ``Literal['a', 'b']``, and its name."""
-    if not annotation.startswith("Literal["):
-        return None
-    choices = ast.literal_eval(annotation.removeprefix("Literal")).copy()
-    words = f"{', '.join(map(repr, choices[:-1]))} or {choices[-1]!r}" if len(choices) > 1 else repr(choices[0])
-    return words, lambda value: isinstance(value, (str, int, float)) and value in choices
-
-
-def _checked(signature: inspect.Signature) -> list[tuple[int, str]]:
-    """The parameters that are checked before a call, with their places."""
-    asked = re.compile(rf"({'|'.join(KINDS)}|Literal)\b")
-    return [
-        (place, name)
-        for place, (name, parameter) in enumerate(signature.parameters.items())
-        if asked.match(_text(parameter.annotation))
-    ]
-
-
-def _fits_one(alternatives: tuple[tuple[str, Fits], ...], value: Any) -> bool:
-    """Whether *value* fits one of the alternatives; one that cannot be compared does not."""
-    try:
-        return any(fits(value) for _, fits in alternatives)
-    except Exception:
-        return False
-
-
-def _refused(function: str, name: str, annotation: str, value: Any) -> PolyadError | None:
-    """The error for a *value* outside the kind or the choices of a parameter, None if it is inside."""
-    alternatives = _alternatives(annotation)
-    if not alternatives or _fits_one(alternatives, value):
-        return None
-    wanted = " or ".join(words for words, _ in alternatives)
-    kind = KINDS.get(re.split(r"\W", annotation)[0])
-    if kind is not None and not kind.is_of_type(value):
-        error = wrong_type(function, name, value, kind.type)
-        return KindError(error.message, operands={name: value}, fix=f"pass {wanted} as {name}")
-    return ArgumentError(
-        f"{function}: {name} must be {wanted}, not {safe_repr(value)}",
-        operands={name: value},
-        fix=f"pass {wanted} as {name}",
-    )
-
-
-def misfit(function: str, signature: inspect.Signature, arguments: Mapping[str, Any]) -> PolyadError | None:
-    """The error for the first argument that does not fit its annotation, None if all do."""
-    for name, parameter in signature.parameters.items():
-        if name not in arguments or parameter.kind is parameter.VAR_KEYWORD:
-            continue
-        value, alternatives = arguments[name], _alternatives(_text(parameter.annotation))
-        values = [(name, value)]
-        if parameter.kind is parameter.VAR_POSITIONAL:
-            values = [(f"{name}[{place}]", one) for place, one in enumerate(value)]
-        for label, one in values:
-            if alternatives and one is not parameter.default and not _fits_one(alternatives, one):
-                *most, last = (words for words, _ in alternatives)
-                return wrong_type(function, label, one, f"{', '.join(most)} or {last}" if most else last)
-    return None
-
-
-def _text(annotation: Any) -> str:
-    return annotation.__name__ if isinstance(annotation, type) else str(annotation)
-
-
 def _as_bool(function: str, name: str, value: Any) -> bool:
-    if not _is_bool(value):
+    if not is_bool(value):
         raise wrong_type(function, name, value, "a bool")
     return bool(value)
 
@@ -242,7 +53,7 @@ def _as_bool(function: str, name: str, value: Any) -> bool:
 def _as_int(function: str, name: str, value: Any) -> Any:
     if isinstance(value, bool):
         return value
-    if not _is_int(value):
+    if not is_int(value):
         raise wrong_type(function, name, value, "an int")
     return int(value)  # a tensor of bool, too
 
@@ -250,7 +61,7 @@ def _as_int(function: str, name: str, value: Any) -> Any:
 def _as_float(function: str, name: str, value: Any) -> Any:
     if isinstance(value, bool):
         return value
-    if not _is_real(value):
+    if not is_real(value):
         raise wrong_type(function, name, value, "a number")
     try:
         return value.item() if isinstance(value, Tensor) else float(value)
@@ -304,21 +115,46 @@ _ARITY = re.compile(
 )
 """Python's words for a function of the user's that does not take what it is called with."""
 
-_LENGTH = re.compile(r"values to unpack|^(tuple|list) index out of range$")
+_LENGTH = r"values to unpack|^(tuple|list) index out of range$"
 """Python's words for a sequence that is too short or too long."""
 
-_UNCOUNTABLE = re.compile(
-    r"unsupported operand type|'.+' not supported between|(int|float)\(\) argument must be"
+_UNCOUNTABLE = (
+    r"^(unsupported operand type|'.+' not supported between|(int|float)\(\) argument must be"
     r"|object of type '\w+' has no len|'\w+' object is not (iterable|callable)"
-    r"|The truth value of an array"
+    r"|The truth value of an array)"
 )
 """Python's words for an object that is neither a number, a sequence nor a function."""
 
-_OWN_METHOD = re.compile(
+_OWN_METHOD = (
     r"iter\(\) returned non-|iteration over a 0-d array"
     r"|__\w+__(\(\))? (returned non-|should return|method not producing)"
 )
 """Python's and NumPy's words for an object whose special method breaks its promise."""
+
+
+_LENGTHS = "a sequence or a shape among the arguments has another length than is needed: {error}"
+_COMPARE_LENGTHS = "compare the lengths with help(polyad.{function})"
+
+_OTHER_TYPE = "an argument is not of the type that is needed: {error}"
+_COMPARE = "compare the arguments with help(polyad.{function})"
+
+_MEANINGS: tuple[tuple[type[Exception], str, type[PolyadError], str, str], ...] = (
+    (ValueError, "maximum supported dimension", ShapeError, "{error}", "use fewer dimensions"),
+    *((error, _OWN_METHOD, ArgumentTypeError, "a method of an argument does not give what it should: {error}",
+       "mend that method, or pass Python's own numbers and lists") for error in (TypeError, ValueError)),
+    (ZeroDivisionError, "", OptionError, "it divides by zero", "pass sizes and numbers that are not 0"),
+    (IndexError, _LENGTH, IndexOutOfRange, _LENGTHS, _COMPARE_LENGTHS),
+    (ValueError, _LENGTH, OptionError, _LENGTHS, _COMPARE_LENGTHS),
+    (TypeError, _UNCOUNTABLE, ArgumentTypeError, _OTHER_TYPE, _COMPARE),
+    (ValueError, _UNCOUNTABLE, OptionError, _OTHER_TYPE, _COMPARE),
+    (ValueError, "^(cannot convert float|math domain error)", OptionError, "a number is NaN or infinite",
+     "use a finite number"),
+    (TypeError, "^unhashable type", ArgumentTypeError, "{error}", "pass a str or a number as key"),
+    (OverflowError, "", OptionError, "a number is too large: {error}", "use a smaller number"),
+)  # fmt: skip
+"""What Python's and NumPy's exceptions mean where all arguments fit their annotations: an exception, a pattern of its
+words, the error to raise instead, what that says, and its fix.
+"""
 
 
 def explained(function: str, signature: inspect.Signature, arguments: Mapping[str, Any], error: Exception) -> Exception:
@@ -327,37 +163,49 @@ def explained(function: str, signature: inspect.Signature, arguments: Mapping[st
     if untold is not None:  # explained by an inner function; the outermost function does so in its own words
         return explained(function, signature, arguments, untold)
     if isinstance(error, NoData):
-        return error.told_by(function, _shown(signature, arguments))
+        return error.told_by(function, _given_arguments(signature, arguments))
     if isinstance(error, PolyadError):
-        kernel = getattr(error, "failed_kernel", None)
-        if kernel is not None:  # which serves functions, and the user called the outermost
-            op, said = kernel
-            if op != function:
-                error.message = f"{function}: the kernel of {op} failed: {said}"
-            return misfit(function, signature, arguments) or error
-        if not isinstance(error, (ArgumentTypeError, KernelFailure)) or isinstance(error, DataError):
-            return error
-        if not {*function.split("."), "out"}.isdisjoint(error.message.partition(":")[0].split(".")):
-            return error  # told by this very call
-        return misfit(function, signature, arguments) or error
+        return _of_polyad(function, signature, arguments, error)
     if not isinstance(error, (*_SPOKEN, *DEFECTS)) or _is_users(error):
         return error
-    operands = _shown(signature, arguments)
+    operands = _given_arguments(signature, arguments)
     if isinstance(error, DEFECTS):
         return defect(function, operands, error)
     found = misfit(function, signature, arguments)
     if found is not None:
         return found
+    if isinstance(error, AttributeError) and not _asked_of_unknown(signature, operands, error):
+        blame = defect(function, operands, error)
+        blame.untold = error  # type: ignore[attr-defined]
+        return blame
+    return _translated(function, operands, error)
+
+
+def _of_polyad(
+    function: str, signature: inspect.Signature, arguments: Mapping[str, Any], error: PolyadError
+) -> PolyadError:
+    """*error*, which polyad raised, unless an argument does not fit and the error is not about this call."""
+    kernel = getattr(error, "failed_kernel", None)
+    if kernel is not None:  # which serves functions, and the user called the outermost
+        op, said = kernel
+        if op != function:
+            error.message = f"{function}: the kernel of {op} failed: {said}"
+        return misfit(function, signature, arguments) or error
+    if not isinstance(error, (ArgumentTypeError, KernelFailure)) or isinstance(error, DataError):
+        return error
+    if not {*function.split("."), "out"}.isdisjoint(error.message.partition(":")[0].split(".")):
+        return error  # raised in the name of this very call
+    return misfit(function, signature, arguments) or error
+
+
+def _translated(function: str, operands: Mapping[str, Any], error: Exception) -> PolyadError:
+    """The error that says what *error*, an exception of Python's or NumPy's, means for a call of *function*."""
     if isinstance(error, NotImplementedError):
         what = str(error) or "it is not defined for this class"
         return NotSupported(f"{function}: {what}", operands=operands, fix="define it in a subclass, or do without")
     if isinstance(error, KeyError):
         key = error.args[0] if error.args else None
         return KeyMissing(f"{function}: there is no {safe_repr(key)}", operands=operands, fix="ask what keys there are")
-    if isinstance(error, AttributeError) and not _asked_of_unknown(signature, operands, error):
-        blame = defect(function, operands, error)
-        blame.untold = error  # type: ignore[attr-defined]
-        return blame
     if is_out_of_memory(error):
         return OutOfMemory(
             f"{function}: the device has not enough memory",
@@ -365,33 +213,8 @@ def explained(function: str, signature: inspect.Signature, arguments: Mapping[st
             notes={"device said": str(error)},
             fix="use smaller tensors or free some",
         )
-    if isinstance(error, ValueError) and "maximum supported dimension" in str(error):
-        return ShapeError(f"{function}: {error}", operands=operands, fix="use fewer dimensions")
     if isinstance(error, RecursionError):
         return nested_too_deep(function, operands)
-    if isinstance(error, (TypeError, ValueError)) and _OWN_METHOD.search(str(error)):
-        return ArgumentTypeError(
-            f"{function}: a method of an argument does not give what it should: {error}",
-            operands=operands,
-            fix="mend that method, or pass Python's own numbers and lists",
-        )
-    if isinstance(error, ZeroDivisionError):
-        return OptionError(
-            f"{function}: it divides by zero", operands=operands, fix="pass sizes and numbers that are not 0"
-        )
-    if isinstance(error, (ValueError, IndexError)) and _LENGTH.search(str(error)):
-        length_error = IndexOutOfRange if isinstance(error, IndexError) else OptionError
-        return length_error(
-            f"{function}: a sequence or a shape among the arguments has another length than is needed: {error}",
-            operands=operands,
-            fix=f"compare the lengths with help(polyad.{function})",
-        )
-    if isinstance(error, (TypeError, ValueError)) and _UNCOUNTABLE.match(str(error)):
-        return (ArgumentTypeError if isinstance(error, TypeError) else OptionError)(
-            f"{function}: an argument is not of the type that is needed: {error}",
-            operands=operands,
-            fix=f"compare the arguments with help(polyad.{function})",
-        )
     if isinstance(error, AttributeError) and error.name is not None:
         named = next((name for name, value in operands.items() if value is error.obj), "an argument")
         return ArgumentTypeError(
@@ -399,13 +222,11 @@ def explained(function: str, signature: inspect.Signature, arguments: Mapping[st
             operands=operands,
             fix=f"compare the arguments with help(polyad.{function})",
         )
-    if isinstance(error, ValueError) and re.match("cannot convert float|math domain error", str(error)):
-        return OptionError(f"{function}: a number is NaN or infinite", operands=operands, fix="use a finite number")
-    if isinstance(error, TypeError) and str(error).startswith("unhashable type"):
-        return ArgumentTypeError(f"{function}: {error}", operands=operands, fix="pass a str or a number as key")
-    if isinstance(error, OverflowError):
-        return OptionError(f"{function}: a number is too large: {error}", operands=operands, fix="use a smaller number")
-    told = f"{function}: the arguments do not fit together: {type(error).__name__}: {error}"
+    for exception, words, meant, says, fix in _MEANINGS:
+        if isinstance(error, exception) and re.search(words, str(error)):
+            return meant(
+                f"{function}: {says.format(error=error)}", operands=operands, fix=fix.format(function=function)
+            )
     fix = f"compare the call with help(polyad.{function})"
     if not _ARITY.search(str(error)):
         fix += "; if it is right, report a defect of polyad"
@@ -414,7 +235,8 @@ def explained(function: str, signature: inspect.Signature, arguments: Mapping[st
         error_class = IndexOutOfRange
     elif isinstance(error, (TypeError, AttributeError)):
         error_class = ArgumentTypeError
-    problem = error_class(told, operands=operands, fix=fix)
+    says = f"{function}: the arguments do not fit together: {type(error).__name__}: {error}"
+    problem = error_class(says, operands=operands, fix=fix)
     problem.untold = error  # type: ignore[attr-defined]
     return problem
 
@@ -434,10 +256,16 @@ def explaining(function: F) -> F:
     A method is called by its class in the message. Calls of functions that a user passed may be inside: what they raise
     passes as it is. Arguments whose annotations begin with a kind or ``Literal[`` are checked before.
     """
-    signature = inspect.signature(function)
-    checked = _checked(signature)
+    described: tuple[inspect.Signature, list[tuple[int, str]]] | None = None  # by the first call: imports need it not
+
+    def describe() -> tuple[inspect.Signature, list[tuple[int, str]]]:
+        nonlocal described
+        signature = signature_of(function)
+        described = signature, strict_parameters(signature)
+        return described
 
     def raised(args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> Exception:
+        signature, _ = described or describe()
         name = _called(function, signature, args)
         try:
             arguments = signature.bind(*args, **kwargs).arguments
@@ -451,13 +279,13 @@ def explaining(function: F) -> F:
 
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        for place, name in checked:
+        signature, strict = described or describe()
+        for place, name in strict:
             if place < len(args) or name in kwargs:
                 value = args[place] if place < len(args) else kwargs[name]
-                annotation = _text(signature.parameters[name].annotation)
-                refusal = _refused(_called(function, signature, args), name, annotation, value)
-                if refusal is not None:
-                    raise refusal
+                refused = refusal(_called(function, signature, args), signature.parameters[name], value)
+                if refused is not None:
+                    raise refused
         try:
             return function(*args, **kwargs)
         except Exception as error:
@@ -499,9 +327,7 @@ def _asked_of_unknown(signature: inspect.Signature, arguments: Mapping[str, Any]
         return isinstance(value, (list, tuple)) and any(map(holds, value))
 
     return error.name is None or any(
-        holds(value)
-        for name, value in arguments.items()
-        if not _alternatives(_text(signature.parameters[name].annotation))
+        holds(value) for name, value in arguments.items() if not alternatives(signature.parameters[name])
     )
 
 
@@ -514,7 +340,7 @@ def is_out_of_memory(error: Exception) -> bool:
     )
 
 
-def _shown(signature: inspect.Signature, arguments: Mapping[str, Any]) -> dict[str, Any]:
+def _given_arguments(signature: inspect.Signature, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments that were given, without those left at their defaults."""
     return {
         name: arguments[name]

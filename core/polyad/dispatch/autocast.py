@@ -1,10 +1,11 @@
-"""What `polyad.autocast` does to a call: its tensors are cast as the function's policy says, and it is called again.
+"""How `polyad.autocast` acts on a call: its tensors are cast as the function's policy says, and it is called again.
 
-Which function has which policy is data (`polyad.ops.autocast`). While the function works autocast is off: what happens
-inside it happens in its dtype.
+`polyad.amp.autocast_mode` has the context that users enter, and the table that gives functions their policies; here is
+what happens to a call within it. While the function works autocast is off: what happens inside it happens in its dtype.
 
-Nothing of this costs anything before the first `autocast`: only then are the functions that have a policy generated
-anew, with a line that looks whether it is on. Functions without a policy never look.
+Nothing of this costs anything before the first `autocast`. The generated callers of functions do not check for it until
+then; the first `autocast` has those of the functions with a policy generated again, with such a check. Functions
+without a policy never check.
 """
 
 from __future__ import annotations
@@ -20,39 +21,50 @@ from ..history.node import Leaf
 from ..tensor import Tensor
 from .catalogue import OPS
 
-LOWER, FLOAT32, WIDEST, REFUSED = "lower", "float32", "widest", "refused"
+LOWER = "lower"
+"""The policy of a function whose floating arguments are cast to autocast's dtype."""
+FLOAT32 = "float32"
+"""Of a function whose narrower floating arguments are cast to float32."""
+WIDEST = "widest"
+"""Of a function whose arguments are cast to the widest dtype among them."""
+REFUSED = "refused"
+"""Of a function that raises for half types: its result would overflow."""
 AS_GIVEN = "as given"
-"""The policies: cast to autocast's dtype; to float32; to the widest dtype among the arguments; refused, since the
-result would overflow; left alone, which a backend may say of a function that has another policy elsewhere."""
+"""No cast. A backend may say it of a function that has another policy on other devices."""
 
-_callers: dict[str, list[Callable[[], Any]]] = {}
-"""By name, what generates the functions anew that do not look."""
+_regenerate: dict[str, list[Callable[[], Any]]] = {}
+"""By a function's name: what generates its callers again, for those callers that do not check for autocast yet."""
 
-_looking: set[str] = set()
+_checking: set[str] = set()
+"""The functions whose callers check for autocast."""
 
 
-def looks(name: str, again: Callable[[], Any]) -> bool:
-    """Whether the function *name* looks if autocast is on; if not, *again* is called when it is to."""
-    if name in _looking:
+def checks(name: str, regenerate: Callable[[], Any]) -> bool:
+    """Whether a caller that is generated now for function *name* is to check for autocast.
+
+    If not, *regenerate* is called as soon as it is to.
+    """
+    if name in _checking:
         return True
-    _callers.setdefault(name, []).append(again)
+    _regenerate.setdefault(name, []).append(regenerate)
     return False
 
 
-def begin(names: Iterable[str]) -> None:
-    """Let the functions *names* look from now on."""
-    new = set(names) - _looking
-    _looking.update(new)
+def begin_checking(names: Iterable[str]) -> None:
+    """Let the functions *names* check for autocast from now on."""
+    new = set(names) - _checking
+    _checking.update(new)
     for name in new:
-        for again in _callers.pop(name, ()):
-            again()
+        for regenerate in _regenerate.pop(name, ()):
+            regenerate()
 
 
 class Setting:
-    """What autocast does on a device type: the dtype, the functions' policies, and casts of parameters that are kept.
+    """What autocast does on a device type: the dtype, the functions' policies, and a cache of cast parameters.
 
     Attributes:
-        cache: by a parameter's identity: the parameter, its version, and the cast.
+        cache: by the id of a parameter: the parameter, its version when it was cast, and the cast; None if there is no
+            cache.
     """
 
     __slots__ = ("cache", "dtype", "policies")
@@ -83,8 +95,8 @@ class Settings(dict[str, Setting]):
     """The settings by device type, while autocast is on.
 
     Attributes:
-        plans: by a function's name and the types of its arguments, which of them are cast, and how; None if that
-            depends on more than types. Contexts with equal settings share them.
+        plans: by a function's name and the types of its arguments: which of them are cast, and how; None if that
+            depends on more than their types. Contexts with equal settings share the dict.
     """
 
     __slots__ = ("plans",)
@@ -98,7 +110,7 @@ class Settings(dict[str, Setting]):
 _plans: dict[Any, dict[Any, Plan | None]] = {}
 
 forget_plans = _plans.clear
-"""To be called when policies are not what they were."""
+"""To be called when the policies change."""
 
 
 class Cast(NamedTuple):
@@ -132,7 +144,7 @@ class Cast(NamedTuple):
 
 
 Plan: TypeAlias = "tuple[Cast | None, tuple[int, ...]]"
-_AS_THEY_ARE: Plan = (None, ())
+_NO_CAST: Plan = (None, ())
 
 
 def cast_call(call: Callable[..., Any], name: str, *args: Any, **kwargs: Any) -> Any:
@@ -163,12 +175,12 @@ def cast_call(call: Callable[..., Any], name: str, *args: Any, **kwargs: Any) ->
         state.autocast = settings
 
 
-def fits(settings: Settings, name: str, *args: Any) -> bool:
-    """Whether *settings* are known to leave the arguments as they are. Never where modes see the call: what they do in
-    its place is to happen with autocast off.
+def needs_no_cast(settings: Settings, name: str, *args: Any) -> bool:
+    """Whether *settings* are known to leave the arguments as they are. False where modes see the call, even so: what
+    they do in its place is to happen with autocast off, which `cast_call` sees to.
     """
     key = (name, *[arg._type if isinstance(arg, Tensor) else arg.__class__ for arg in args])
-    return settings.plans.get(key) is _AS_THEY_ARE and not state.modes
+    return settings.plans.get(key) is _NO_CAST and not state.modes
 
 
 def _plan(settings: Mapping[str, Setting], name: str, args: tuple[Any, ...]) -> Plan | None:
@@ -176,7 +188,7 @@ def _plan(settings: Mapping[str, Setting], name: str, args: tuple[Any, ...]) -> 
         return None
     cast = _cast(settings, name, args)
     places = tuple([at for at, arg in enumerate(args) if cast and isinstance(arg, Tensor) and cast.takes(arg)])
-    return (cast, places) if cast and places else _AS_THEY_ARE
+    return (cast, places) if cast and places else _NO_CAST
 
 
 def _cast(settings: Mapping[str, Setting], name: str, values: tuple[Any, ...]) -> Cast | None:
@@ -217,7 +229,7 @@ def _floating(values: Any) -> list[Tensor]:
 
 
 def without_casts(call: Callable[..., Any]) -> Callable[..., Any]:
-    """*call* with autocast off: a form that writes takes tensors as they are."""
+    """*call* with autocast off, for forms that write (``add_``, ``out=``): they do not cast, as in PyTorch."""
 
     def uncast(*args: Any, **kwargs: Any) -> Any:
         settings = state.autocast

@@ -20,7 +20,7 @@ from ..history.node import record, record_many
 from ..tensor import Tensor
 from ..tensor.storage import INFERENCE
 from .arguments import CHECKS, explained
-from .autocast import cast_call, fits, looks, without_casts
+from .autocast import cast_call, checks, needs_no_cast, without_casts
 from .modes import through_modes
 from .names import ASKED, MISSING, renamed
 from .out import write_out, wrote_directly
@@ -100,7 +100,7 @@ def make_caller(op: Op, definition: Callable[..., Any]) -> Callable[..., Any]:
         "op": op, "plans": op.plans, "state": state, "Tensor": Tensor, "new": object.__new__, "record": record,
         "record_many": record_many, "through_modes": through_modes, "find_plan": find_plan,
         "instead": instead, "write_out": write_out, "wrote_directly": wrote_directly, **CHECKS,
-        "cast_call": cast_call, "fits": fits, "without_casts": without_casts,
+        "cast_call": cast_call, "needs_no_cast": needs_no_cast, "without_casts": without_casts,
         "__name__": __name__,
     }  # fmt: skip
     if not op.other_names:
@@ -198,9 +198,9 @@ def _source(op: Op, definition: Callable[..., Any], scope: dict[str, Any]) -> st
             values=names,
             writes=_WRITES.format(values=names) if op.takes_out else "",
             # A primitive calls no function that could look in its turn.
-            unless=f" and not fits(autocast_, {op.name!r}, {names})" if op.kind == "primitive" else "",
+            unless=f" and not needs_no_cast(autocast_, {op.name!r}, {names})" if op.kind == "primitive" else "",
         )
-        if looks(op.name, scope["compile_caller"])
+        if checks(op.name, scope["compile_caller"])
         else "",
         values=names,
         unpack=unpack,

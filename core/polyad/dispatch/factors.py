@@ -21,7 +21,7 @@ OLDER = """\
 """
 """The lines of a generated function that look for such a call; ``older_`` is what came after the operands."""
 
-_told: set[str] = set()
+_warned: set[str] = set()
 
 
 def factors_first(
@@ -55,8 +55,8 @@ def factors_first(
             f"{call.__name__}: takes {count} arguments by position, {len(values)} were given",
             fix=f"give {' and '.join(factors)} by name",
         )
-    if call.__name__ not in _told:
-        _told.add(call.__name__)
+    if call.__name__ not in _warned:
+        _warned.add(call.__name__)
         warn_user(
             f"{call.__name__}: numbers among the operands are deprecated; give {' and '.join(factors)} by name",
             UserWarning,

@@ -23,7 +23,7 @@ from ..base.state import state
 from ..errors import ArgumentTypeError
 from ..tensor import Tensor
 from .arguments import CHECKS, explained
-from .autocast import cast_call, looks, without_casts
+from .autocast import cast_call, checks, without_casts
 from .caller import generated, plain_values
 from .factors import OLDER, factors_first
 from .names import ASKED, MISSING, renamed
@@ -126,7 +126,7 @@ def front(
                 writes=_WRITES.format(arguments=arguments) if "out" in parameters else "",
                 arguments=arguments,
             )
-            if looks(definition.__name__, scope["compile_caller"])
+            if checks(definition.__name__, scope["compile_caller"])
             else "",
             values=plain_values(definition.__name__, signature),
             dtype=_DTYPE_OF_OUT if dtype_of_out else "",

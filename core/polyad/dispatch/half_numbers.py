@@ -59,7 +59,7 @@ def _through_float32(number: Any, pack: Callable[[float], bytes], unpack: Callab
         return math.copysign(math.inf, number)
 
 
-def _kept(rounding: Callable[[float], float]) -> Callable[[float], float]:
+def _memoize(rounding: Callable[[float], float]) -> Callable[[float], float]:
     """*rounding*, with its last results kept. Zeros of both signs would be one key, and are what they are."""
     known = lru_cache(256)(rounding)
 
@@ -70,7 +70,7 @@ def _kept(rounding: Callable[[float], float]) -> Callable[[float], float]:
     return of_number
 
 
-@_kept
+@_memoize
 def to_float16(number: float) -> float:
     """The float16 to which a conversion by way of float32 rounds *number*.
 
@@ -80,7 +80,7 @@ def to_float16(number: float) -> float:
     return _through_float32(_through_float32(number, _FLOAT.pack, _FLOAT.unpack), _HALF.pack, _HALF.unpack)  # type: ignore[no-any-return]
 
 
-@_kept
+@_memoize
 def to_bfloat16(number: float) -> float:
     """The bfloat16 to which a conversion by way of float32 rounds *number*.
 

@@ -28,7 +28,7 @@ from ..errors import (
     NotSupported,
     ShapeError,
 )
-from ..history.node import Leaf, Node, make_node
+from ..history.node import Leaf, Node, make_node, pass_on
 from ..tensor import Tensor
 from ..tensor.storage import InferenceView, ViewOf
 from ..transforms.wrapped import Wrapped, tracked_outside
@@ -311,7 +311,7 @@ def _write(name: str, target: Tensor, result: Tensor) -> Tensor:
             _check_base(name, target, target._view.base)
         if isinstance(node, Leaf):
             # The leaf's node stays the leaf's alone.
-            node = make_node("CopyBackwards", [(node, _same, ())], target._array.shape, target._type)
+            node = make_node("CopyBackwards", [(node, pass_on, ())], target._array.shape, target._type)
     if isinstance(target, Wrapped):
         target._store(name, result)
     else:
@@ -323,10 +323,6 @@ def _write(name: str, target: Tensor, result: Tensor) -> Tensor:
 
 
 WRITE = declare(Effect("write", write, _write, reads=(2,), writes=1, result=Result.TARGET, of=1, caller=0))
-
-
-def _same(gradient: Tensor) -> Tensor:
-    return gradient
 
 
 def _zeros(gradient: Tensor) -> Tensor:

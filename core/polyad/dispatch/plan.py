@@ -39,7 +39,8 @@ from ..history.node import record, record_many
 from ..tensor import Tensor
 from ..tensor.storage import INFERENCE, InferenceView
 from ..transforms.wrapped import Wrapped, escaped
-from .arguments import DEFECTS, defect, explained, is_out_of_memory, misfit, nested_too_deep
+from .annotations import misfit
+from .arguments import DEFECTS, defect, explained, is_out_of_memory, nested_too_deep
 from .catalogue import OPS, PUBLIC
 from .half_numbers import Places, rounded, rounding_first, to_round
 from .promotion import Typing

@@ -107,7 +107,7 @@ def map_flat(
     kwargs: dict[str, Any] | None = None,
 ) -> Any:
     """*func* of the arguments in *tree*, mapped over the dimensions *dims* of their *leaves*, in chunks."""
-    fronted = [leaf if dim is None else _first(leaf, dim) for leaf, dim in zip(leaves, dims, strict=True)]
+    fronted = [leaf if dim is None else _move_to_front(leaf, dim) for leaf, dim in zip(leaves, dims, strict=True)]
     given = kwargs or {}
 
     def run(part: Sequence[Any], count: int) -> tuple[list[Any], list[int | None], Tree]:
@@ -145,7 +145,7 @@ def map_flat(
     return out_tree.build(joined)
 
 
-def _first(tensor: Tensor, dim: int) -> Tensor:
+def _move_to_front(tensor: Tensor, dim: int) -> Tensor:
     return tensor if dim == 0 else tensor.movedim(dim, 0)
 
 
@@ -194,10 +194,10 @@ def _spread_dims(dims: Dims, tree: Tree) -> list[Any] | None:
     """The entries of *dims* for each leaf of *tree*, None if dims is not the beginning of its structure."""
     structure = flatten(dims)[1] if dims is not None else LEAF
     found: list[Any] = []
-    return found if _spread(dims, structure, tree, found) else None
+    return found if _broadcast_prefix(dims, structure, tree, found) else None
 
 
-def _spread(dims: Any, structure: Tree, tree: Tree, found: list[Any]) -> bool:
+def _broadcast_prefix(dims: Any, structure: Tree, tree: Tree, found: list[Any]) -> bool:
     if structure.container is None:
         found += [dims] * tree.count
         return True
@@ -212,7 +212,9 @@ def _spread(dims: Any, structure: Tree, tree: Tree, found: list[Any]) -> bool:
         pairs = list(zip(dims, structure.children, strict=True))
     if len(pairs) != len(tree.children):
         return False
-    return all(_spread(entry, part, child, found) for (entry, part), child in zip(pairs, tree.children, strict=True))
+    return all(
+        _broadcast_prefix(entry, part, child, found) for (entry, part), child in zip(pairs, tree.children, strict=True)
+    )
 
 
 def _fit_in_dims(in_dims: Any, leaves: Sequence[Any], tree: Tree, args: tuple[Any, ...]) -> list[int | None]:

@@ -51,7 +51,7 @@ class _GradMode:
 
             @functools.wraps(function)
             def generate(*args: Any, **kwargs: Any) -> Any:
-                return (yield from _steps(function(*args, **kwargs), mode))
+                return (yield from _drive(function(*args, **kwargs), mode))
 
             return generate  # type: ignore[return-value]
 
@@ -98,7 +98,7 @@ def _set_no_modes(no_modes: tuple[Any, ...]) -> None:
     state.no_modes = no_modes
 
 
-def _steps(generator: Any, mode: Callable[[], _GradMode]) -> Any:
+def _drive(generator: Any, mode: Callable[[], _GradMode]) -> Any:
     """Run a generator, or a coroutine, with the switch set while its own code runs and not between its yields."""
     step: Callable[[], Any] = functools.partial(generator.send, None)
     while True:
@@ -118,7 +118,7 @@ def _steps(generator: Any, mode: Callable[[], _GradMode]) -> Any:
             step = functools.partial(generator.throw, error)
 
 
-_awaited: Callable[[Any, Callable[[], _GradMode]], Awaitable[Any]] = types.coroutine(_steps)
+_awaited: Callable[[Any, Callable[[], _GradMode]], Awaitable[Any]] = types.coroutine(_drive)
 """So that other tasks of the thread, which run while a coroutine waits, do not find the switch set."""
 
 

@@ -179,14 +179,19 @@ class Node:
 
     def targets(self) -> list[Node]:
         """The nodes that this node sends gradients to; none once the graph is freed."""
-        return _flat([target for target, _, _ in self.calls or ()])
+        return _flatten([target for target, _, _ in self.calls or ()])
 
     def edges(self) -> list[Node]:
         """As `targets`, and where the gradients of a freed node went: what has to pass there is refused."""
-        return self.targets() if self.calls is not None else _flat(getattr(self, "freed", ())) or self.targets()
+        return self.targets() if self.calls is not None else _flatten(getattr(self, "freed", ())) or self.targets()
 
 
-def _flat(targets: Sequence[Target]) -> list[Node]:
+def pass_on(gradient: Any) -> Any:
+    """The formula of a node that sends on what arrives, a gradient or a list of them, as it is."""
+    return gradient
+
+
+def _flatten(targets: Sequence[Target]) -> list[Node]:
     found: list[Node] = []
     for target in targets:
         if target.__class__ is list:

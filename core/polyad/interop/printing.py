@@ -151,7 +151,7 @@ def _ends_on_device(tensor: Tensor, cuts: tuple[bool, ...]) -> Any:
     return type_.backend.as_strided(root, type_.dtype, tuple(shape), tuple(strides), tensor.storage_offset())
 
 
-def _shown(tensor: Tensor, cuts: tuple[bool, ...]) -> np.ndarray[Any, Any]:
+def _printed_elements(tensor: Tensor, cuts: tuple[bool, ...]) -> np.ndarray[Any, Any]:
     """The elements to be shown, on the host: all, or the ends of the dimensions in *cuts*.
 
     The ends alone come from a device if there is more than a megabyte; less comes faster as it is.
@@ -217,7 +217,7 @@ def tensor_repr(tensor: Tensor, name: str = "tensor") -> str:
         return _framed(tensor, f"{name}(...", len(name) + len("("))
     summarize = tensor.numel() > options.threshold
     cuts = tuple([summarize and size > 2 * options.edgeitems for size in tensor.shape])
-    values = _shown(tensor, cuts)
+    values = _printed_elements(tensor, cuts)
     text, indent = f"{name}([]", len(name) + len("(")
     if tensor.numel():
         write, width = _element_writer(values.astype(np.float32) if tensor.dtype is dtypes.bfloat16 else values)

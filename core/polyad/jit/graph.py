@@ -173,13 +173,13 @@ class Graph:
             compiled, self._asked = compile_graph(self), True
             self._compiled = compiled
         if compiled is not None and compiled.fits(found):
-            return _filled(self.outputs, compiled(found))
+            return _substitute(self.outputs, compiled(found))
         ambient = state.grad_enabled
         try:
             for node in self.nodes:
                 state.grad_enabled = ambient if node.grad is None else node.grad
                 try:
-                    _store(node.outputs, node.op.call(*_filled(node.args, found)), found)
+                    _store(node.outputs, node.op.call(*_substitute(node.args, found)), found)
                 except Exception as error:
                     resized = self._resized(node, found)
                     if resized is None:
@@ -189,7 +189,7 @@ class Graph:
                     found.pop(number, None)
         finally:
             state.grad_enabled = ambient
-        return _filled(self.outputs, found)
+        return _substitute(self.outputs, found)
 
     def _resized(self, node: Node, found: Mapping[int, Tensor]) -> ShapeError | None:
         """The error for a *node* that fails on operands of other sizes than those captured; None if they are the same.
@@ -284,7 +284,7 @@ def _check(graph: str, name: str, value: Value, tensor: Any) -> None:
     )
 
 
-def _filled(structure: Any, found: dict[int, Tensor]) -> Any:
+def _substitute(structure: Any, found: dict[int, Tensor]) -> Any:
     return replace(structure, Ref, lambda ref: found[ref.number])
 
 

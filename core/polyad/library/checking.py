@@ -26,7 +26,7 @@ __all__ = ["opcheck"]
 Values = list[Any]
 
 
-def _copied(values: Values, change: Callable[[Tensor], Tensor] = Tensor.clone) -> Values:
+def _copy_values(values: Values, change: Callable[[Tensor], Tensor] = Tensor.clone) -> Values:
     """The values with tensors of their own memory, each as *change* makes it; which require what they required."""
 
     def copy(value: Any) -> Any:
@@ -63,10 +63,10 @@ def _compare(op: CustomOpDef, what: str, got: Any, wanted: Any, *, exact: bool =
 
 def check_schema(op: CustomOpDef, values: Values) -> None:
     """It writes into what it says and nothing else, and returns new tensors."""
-    given = _copied(values, lambda tensor: tensor.detach().clone())
+    given = _copy_values(values, lambda tensor: tensor.detach().clone())
     for tensor in op._tensors(given).values():
         tensor.requires_grad_(False)
-    before, versions = _copied(given), {name: tensor._version for name, tensor in op._tensors(given).items()}
+    before, versions = _copy_values(given), {name: tensor._version for name, tensor in op._tensors(given).items()}
     result = _call(op, given)
     old = op._tensors(before)
     for name, tensor in op._tensors(given).items():
@@ -90,7 +90,7 @@ def check_schema(op: CustomOpDef, values: Values) -> None:
 
 def check_layouts(op: CustomOpDef, values: Values) -> None:
     """Results are the same for arguments that lie elsewhere in memory: with gaps, in another order."""
-    wanted = _call(op, _detached(_copied(values)))
+    wanted = _call(op, _detached(_copy_values(values)))
 
     def with_gaps(tensor: Tensor) -> Tensor:
         return stack([tensor, tensor], -1).select(-1, 1) if tensor.ndim else stack([tensor, tensor])[1]
@@ -100,26 +100,26 @@ def check_layouts(op: CustomOpDef, values: Values) -> None:
         return tensor.permute(dims).contiguous().permute(dims) if tensor.ndim > 1 else with_gaps(tensor)
 
     for what, change in (("strided arguments", with_gaps), ("transposed arguments", reversed_order)):
-        _compare(op, what, _call(op, _detached(_copied(values, change))), wanted)
+        _compare(op, what, _call(op, _detached(_copy_values(values, change))), wanted)
 
 
 def check_fake(op: CustomOpDef, values: Values) -> None:
     """What was registered with ``register_fake`` says how results look."""
     if op.fake is not None:
         with no_grad():
-            said = op._call(op.fake, _detached(_copied(values)))
-        _compare(op, "register_fake", said, _call(op, _detached(_copied(values))), exact=False)
+            said = op._call(op.fake, _detached(_copy_values(values)))
+        _compare(op, "register_fake", said, _call(op, _detached(_copy_values(values))), exact=False)
 
 
 def check_devices(op: CustomOpDef, values: Values) -> None:
     """Kernels for other devices that are here give what the kernel for the arguments' device gives."""
     tensors = op._tensors(values)
     here = next(iter(tensors.values())).device.type if tensors else "cpu"
-    wanted = _call(op, _detached(_copied(values)))
+    wanted = _call(op, _detached(_copy_values(values)))
     for device in sorted(op.kernels.keys() - {here}):
         if device not in registry.names() or not registry.count_devices(registry.get(device))[0]:
             continue  # not here to be tested
-        got = _call(op, _detached(_copied(values, lambda tensor, device=device: tensor.to(device))))  # type: ignore[misc]
+        got = _call(op, _detached(_copy_values(values, lambda tensor, device=device: tensor.to(device))))  # type: ignore[misc]
         back = [tensor.to(here) for tensor in _tensors_of(got)]
         for have, want in zip(back, _tensors_of(wanted), strict=True):
             if (
@@ -143,14 +143,14 @@ def check_capture(op: CustomOpDef, values: Values) -> None:
     def called(*given: Any) -> Any:
         return _call(op, list(given))
 
-    wanted = _call(op, _detached(_copied(values)))
-    graph = capture(called, *_detached(_copied(values)))
+    wanted = _call(op, _detached(_copy_values(values)))
+    graph = capture(called, *_detached(_copy_values(values)))
     if [node.name for node in graph] != [op.name]:
         raise CustomOpError(
             f"{op.name}: a captured call of it is {[node.name for node in graph]}, not one node",
             fix="let the op be called by its own name",
         )
-    _compare(op, "replay of a captured call", graph(*_detached(_copied(values))), wanted)
+    _compare(op, "replay of a captured call", graph(*_detached(_copy_values(values))), wanted)
 
 
 def check_vmap(op: CustomOpDef, values: Values) -> None:
@@ -158,11 +158,11 @@ def check_vmap(op: CustomOpDef, values: Values) -> None:
     places = [place for place, value in enumerate(values) if isinstance(value, Tensor)]
     if op.batched is None or not places:
         return
-    batch = _detached(_copied(values))
-    other = _copied(batch)
+    batch = _detached(_copy_values(values))
+    other = _copy_values(batch)
     for place in places:
         other[place] = batch[place].flip(0) if batch[place].ndim else batch[place]
-    wanted = [_call(op, sample) for sample in (_copied(batch), _copied(other))]
+    wanted = [_call(op, sample) for sample in (_copy_values(batch), _copy_values(other))]
     dims = tuple(0 if place in places else None for place in range(len(values)))
     pairs = enumerate(zip(batch, other, strict=True))
     stacked = [stack([first, second]) if place in places else first for place, (first, second) in pairs]
@@ -183,7 +183,7 @@ def check_autograd(op: CustomOpDef, values: Values) -> None:
         category = tensor.dtype.category
         return tensor if category < FLOATING else tensor.to(complex128 if category == COMPLEX else float64)
 
-    widened = _copied(values, precise)
+    widened = _copy_values(values, precise)
     inputs = [tensor for tensor in op._tensors(widened).values() if tensor.requires_grad]
 
     def called(*given: Tensor) -> Any:

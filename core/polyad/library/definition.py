@@ -104,7 +104,7 @@ class CustomOpDef:
                     operands=tensors,
                     fix="call it under polyad.no_grad(), or with detach()ed tensors",
                 )
-        flat, lengths = _flat(values)
+        flat, lengths = _flatten_lists(values)
         return self._function.apply(*flat, lengths)
 
     def bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
@@ -320,7 +320,7 @@ class CustomOpDef:
             wanted, fits = "a tensor", isinstance(result, Tensor)
         if not fits:
             raise CustomOpError(
-                f"{said}: it returned {_described(result)}, not {wanted}",
+                f"{said}: it returned {_type_words(result)}, not {wanted}",
                 notes={"schema": str(schema)},
                 fix="return what its annotation says",
             )
@@ -334,7 +334,7 @@ class CustomOpDef:
                     )
 
 
-def _described(value: Any) -> str:
+def _type_words(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return f"{type(value).__name__} of {', '.join(type(item).__name__ for item in value) or 'nothing'}"
     return type(value).__name__
@@ -349,7 +349,7 @@ def _tensors_of(value: Any) -> list[Tensor]:
 # ----------------------------------------------------------------------------------------------- its autograd Function
 
 
-def _flat(values: Sequence[Any]) -> tuple[list[Any], tuple[int | None, ...]]:
+def _flatten_lists(values: Sequence[Any]) -> tuple[list[Any], tuple[int | None, ...]]:
     """*values* with lists of tensors opened, and how long each list was, None for what was no such list."""
     flat: list[Any] = []
     lengths: list[int | None] = []
@@ -361,9 +361,37 @@ def _flat(values: Sequence[Any]) -> tuple[list[Any], tuple[int | None, ...]]:
 
 
 def _nested(flat: Sequence[Any], lengths: tuple[int | None, ...]) -> list[Any]:
-    """The values that `_flat` opened."""
+    """The values that `_flatten_lists` opened."""
     rest = iter(flat)
     return [next(rest) if length is None else [next(rest) for _ in range(length)] for length in lengths]
+
+
+def _gradients_of_operands(op: CustomOpDef, returned: Any, lengths: tuple[int | None, ...]) -> list[Any]:
+    """What the backward of *op* *returned*, as one gradient (or None) for each of its flat operands."""
+    parts = list(returned) if isinstance(returned, tuple) else [returned]
+    positional = [argument for argument in op.schema.arguments if not argument.keyword_only]
+    said = f"{op.name}: backward{place_of(op.backward)}"
+    if len(parts) < len(positional) or any(part is not None for part in parts[len(positional) :]):
+        raise AutogradError(
+            f"{said} returned {len(parts)} gradients for {len(positional)} arguments",
+            notes={"schema": str(op.schema)},
+            fix="return a gradient (or None) for each positional argument",
+        )
+    parts = parts[: len(positional)] + [None] * (len(op.schema.arguments) - len(positional))
+    flat: list[Any] = []
+    for argument, part, length in zip(op.schema.arguments, parts, lengths, strict=True):
+        if length is None:
+            flat.append(part)
+        elif part is None:
+            flat += [None] * length
+        elif isinstance(part, (list, tuple)) and len(part) == length:
+            flat += part
+        else:
+            raise ShapeError(
+                f"{said} returned {_type_words(part)} for {argument.name}, which had {length} tensors",
+                fix=f"return a list of {length} gradients (or None)",
+            )
+    return flat
 
 
 def _function_of(op: CustomOpDef) -> type[Function]:
@@ -390,31 +418,7 @@ def _function_of(op: CustomOpDef) -> type[Function]:
                 fix=f"register one: {op.__name__}.register_autograd(backward)",  # type: ignore[attr-defined]
             )
         given = (list(gradients),) if op.schema.returns == ("Tensor[]",) else gradients
-        returned = op.backward(ctx, *given)
-        parts = list(returned) if isinstance(returned, tuple) else [returned]
-        positional = [argument for argument in op.schema.arguments if not argument.keyword_only]
-        said = f"{op.name}: backward{place_of(op.backward)}"
-        if len(parts) < len(positional) or any(part is not None for part in parts[len(positional) :]):
-            raise AutogradError(
-                f"{said} returned {len(parts)} gradients for {len(positional)} arguments",
-                notes={"schema": str(op.schema)},
-                fix="return a gradient (or None) for each positional argument",
-            )
-        parts = parts[: len(positional)] + [None] * (len(op.schema.arguments) - len(positional))
-        flat: list[Any] = []
-        for argument, part, length in zip(op.schema.arguments, parts, ctx.lengths, strict=True):
-            if length is None:
-                flat.append(part)
-            elif part is None:
-                flat += [None] * length
-            elif isinstance(part, (list, tuple)) and len(part) == length:
-                flat += part
-            else:
-                raise ShapeError(
-                    f"{said} returned {_described(part)} for {argument.name}, which had {length} tensors",
-                    fix=f"return a list of {length} gradients (or None)",
-                )
-        return (*flat, None)
+        return (*_gradients_of_operands(op, op.backward(ctx, *given), ctx.lengths), None)
 
     def vmap(info: Any, in_dims: tuple[Any, ...], *flat: Any) -> Any:
         lengths = flat[-1]

@@ -296,21 +296,21 @@ def _load_stream(stream: IO[bytes], name: str, place: Callable[[Tensor, str], Te
         begin += stream.read(1)
         if _is_of_others(begin):
             return _load_whole(Source.of_memory(name, begin + stream.read()), place, classes)
-    return decode(read_container(stream, name, begin), place, _flat, name)
+    return decode(read_container(stream, name, begin), place, _read_flat, name)
 
 
 def _load_whole(source: Source, place: Callable[[Tensor, str], Tensor], classes: FileClasses) -> Any:
     begin = bytes(source.read(0, min(9, source.size), "the file"))
     if not _is_of_others(begin):
-        return decode(contents_of(source), place, _flat, source.name, source.mapped)
+        return decode(contents_of(source), place, _read_flat, source.name, source.mapped)
     if begin.startswith(b"GGUF"):
-        return read_gguf(source, place, _flat)
+        return read_gguf(source, place, _read_flat)
     if begin.startswith(b"PK"):
         stream = source.stream()
         if is_archive_of_arrays(stream):
             return {name: place(tensor, "cpu") for name, tensor in arrays_of(stream, source.name).items()}
-        return read_zip(source, place, _flat, classes)
-    return read_legacy(source, place, _flat, classes)
+        return read_zip(source, place, _read_flat, classes)
+    return read_legacy(source, place, _read_flat, classes)
 
 
 _LEGACY = b"\x8a\n" + MAGIC.to_bytes(10, "little")[:5]
@@ -324,7 +324,7 @@ def _is_of_others(begin: bytes) -> bool:
     return begin.startswith((b"PK\3\4", b"GGUF"))
 
 
-def _flat(blob: Blob) -> Tensor:
+def _read_flat(blob: Blob) -> Tensor:
     if len(blob.data) == 0:
         return empty(0, dtype=blob.dtype, device="cpu")
     return flat_array(blob.data, blob.dtype)

@@ -114,7 +114,7 @@ class CheckpointManager:
         if not self.asynchronous:
             self._write(record, path)
             return path
-        record["object"] = _copied(obj)
+        record["object"] = _deep_copy(obj)
 
         def write() -> None:
             try:
@@ -270,7 +270,7 @@ def _checked_score(score: Any) -> float | None:
     raise wrong_type("CheckpointManager.save", "score", score, "a real number")
 
 
-def _copied(value: Any) -> Any:
+def _deep_copy(value: Any) -> Any:
     """A copy that what the run does later does not change. Tensors that are one object, or share memory, still do."""
     return copy.deepcopy(_without_history(value))
 

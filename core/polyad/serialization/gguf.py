@@ -101,7 +101,7 @@ def read_gguf(source: Source, place: Callable[[Tensor, str], Tensor], flat: Call
             _skip(header, kind, source, 0)
     if count > MOST_TENSORS or alignment == 0 or alignment % 8:
         raise damaged(source.name, f"has {count:,} tensors, aligned to {alignment} bytes")
-    described = [_described(header, source) for _ in range(count)]
+    described = [_read_tensor_info(header, source) for _ in range(count)]
     begin = -(-header.at // alignment) * alignment
     if len({name for name, *_ in described}) != count:
         raise damaged(source.name, "has two tensors of one name")
@@ -119,7 +119,7 @@ def read_gguf(source: Source, place: Callable[[Tensor, str], Tensor], flat: Call
     return loaded
 
 
-def _described(header: _Header, source: Source) -> tuple[str, tuple[int, ...], int, int, int]:
+def _read_tensor_info(header: _Header, source: Source) -> tuple[str, tuple[int, ...], int, int, int]:
     """Name, shape, type, place and size in bytes of a tensor."""
     try:
         name = header.text().decode("utf-8")

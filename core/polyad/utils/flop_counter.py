@@ -179,7 +179,7 @@ class FlopCounterMode(Mode):
             return Counter({op.name: op.structure.operations([result.shape], shapes, args[len(op.operands) :])})
         if not _is_made_of_others(op):
             return Counter()
-        key = (op.name, *map(_told, flatten(list(args))[0]))
+        key = (op.name, *map(_cache_key, flatten(list(args))[0]))
         if key not in self._inside:
             self._inside[key] = _Inside(self).counted(op, args)
         return self._inside[key]
@@ -274,6 +274,6 @@ def _is_made_of_others(op: Op) -> bool:
     return op.kind == "composite" and op.name not in _NOT_COUNTED and isinstance(op.structure, (Contraction, Opaque))
 
 
-def _told(value: Any) -> Any:
+def _cache_key(value: Any) -> Any:
     """What a count depends on."""
     return (tuple(value.shape), value.dtype) if isinstance(value, Tensor) else repr(value)

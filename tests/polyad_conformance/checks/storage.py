@@ -281,6 +281,18 @@ def cast(values: np.ndarray, dtype: DType) -> np.ndarray:
         return values.astype(numpy_dtype(dtype))
 
 
+_REALS = (
+    0.0, -0.0, 0.5, -0.5, 0.999, 1.0, -1.0, 1.5, 2.5, -2.5, 3.14159, -7.9, 100.25, 249.75, 3000.125, 65504.0, 65519.0,
+    65520.0, 7e4, 1e20,
+)  # fmt: skip
+
+_TIES = (
+    1 + 2.0**-11, 1 + 3 * 2.0**-11, 1 + 2.0**-11 + 2.0**-20, 1 + 2.0**-8, 1 + 3 * 2.0**-8, 1 + 2.0**-8 + 2.0**-20,
+    2.0**-24, 2.0**-25, 6e-8,
+)  # fmt: skip
+"""Ties of float16 (11 bits) and bfloat16 (8 bits), and their neighbours."""
+
+
 def cast_inputs(source: DType, into: DType) -> np.ndarray:
     """Values whose conversion from *source* to *into* is defined and tells roundings apart."""
     if source.name == "bool":
@@ -288,60 +300,15 @@ def cast_inputs(source: DType, into: DType) -> np.ndarray:
     twin = numpy_dtype(source)
     if source.category == 1:
         limits = np.iinfo(twin)
-        numbers = {
-            0,
-            1,
-            2,
-            7,
-            63,
-            limits.max,
-            limits.max - 1,
-            limits.min,
-            limits.max // 2 + 1,
-            max(-5, limits.min),
-            100,
-            127,
-        }
+        numbers = {0, 1, 2, 7, 63, 100, 127, max(-5, limits.min)}
+        numbers |= {limits.min, limits.max // 2 + 1, limits.max - 1, limits.max}
         numbers |= {n for n in (2049, 2051, 257, 259, 33000, 2**24 + 1, 2**24 + 3, 65521) if n <= limits.max}
         if into is bfloat16:
             # By way of float32, which is what polyad promises, only numbers that float32 has are rounded once.
             numbers = {n for n in numbers if int(np.float32(n)) == n}
         return np.array(sorted(numbers), twin)
     limit = {1: 250.0}.get(into.itemsize, 30000.0) if into.category == 1 else 1e30
-    reals = [
-        0.0,
-        -0.0,
-        0.5,
-        -0.5,
-        0.999,
-        1.0,
-        -1.0,
-        1.5,
-        2.5,
-        -2.5,
-        3.14159,
-        -7.9,
-        100.25,
-        249.75,
-        3000.125,
-        65504.0,
-        65519.0,
-        65520.0,
-        7e4,
-        1e20,
-    ]
-    # Ties of float16 (11 bits) and bfloat16 (8 bits), and their neighbours.
-    reals += [
-        1 + 2.0**-11,
-        1 + 3 * 2.0**-11,
-        1 + 2.0**-11 + 2.0**-20,
-        1 + 2.0**-8,
-        1 + 3 * 2.0**-8,
-        1 + 2.0**-8 + 2.0**-20,
-        2.0**-24,
-        2.0**-25,
-        6e-8,
-    ]
+    reals = [*_REALS, *_TIES]
     if into.category == 1:
         low = 0.0 if not into.is_signed else -limit if into.itemsize > 1 else -120.0
         high = limit if not into.is_signed or into.itemsize > 1 else 120.0

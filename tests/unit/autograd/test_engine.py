@@ -1,6 +1,7 @@
 """The backward pass: order, accumulation, freeing, second derivatives, hooks, threads."""
 
 import gc
+import sys
 import threading
 import weakref
 
@@ -318,3 +319,18 @@ def test_gradients_that_are_no_tensors_are_refused(gradients) -> None:
     ):
         with pytest.raises(TypeError, match=r"(?s)(backward|grad): gradients? is .*fix"):
             differentiate()
+
+
+def test_two_frames_lie_between_backward_and_the_loop():
+    x, names = polyad.ones(2, requires_grad=True), []
+
+    def look(gradient):
+        frame = sys._getframe(1)
+        while frame is not None and (not names or names[-1] != "Tensor.backward"):
+            names.append(frame.f_code.co_qualname)
+            frame = frame.f_back
+
+    y = x * 2
+    y.register_hook(look)
+    y.sum().backward()
+    assert names[names.index("Pass.run") :] == ["Pass.run", "_backward", "backward", "Tensor.backward"]

@@ -24,8 +24,8 @@ SINGLE = {"add": ("alpha", x, y), "sub": ("alpha", x, y), "addcmul": ("value", x
 
 
 @pytest.fixture(autouse=True)
-def _nobody_was_told(monkeypatch):
-    monkeypatch.setattr(factors, "_told", set())
+def _nobody_was_warned(monkeypatch):
+    monkeypatch.setattr(factors, "_warned", set())
 
 
 @pytest.mark.filterwarnings("ignore:.*numbers among:UserWarning")

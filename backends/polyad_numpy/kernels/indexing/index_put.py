@@ -11,7 +11,7 @@ from polyad.errors import ShapeError
 
 from ...order import arranged
 from ...quiet import thread
-from .index_select import _accumulating, _add_slices, _as_number, _found, taken
+from .index_select import _accumulating, _add_slices, _as_number, _out_of_range, taken
 from .masking import _fill
 
 
@@ -27,7 +27,7 @@ def _wrong_index(op: str, array: Any, indices: list[Any], error: IndexError) -> 
             continue
         size = array.shape[dim]
         if index.size and (index.max() >= size or index.min() < -size):
-            return _found(op, index, size, f"indices[{number}]", True, dim)
+            return _out_of_range(op, index, size, f"indices[{number}]", True, dim)
         dim += 1
     return error
 

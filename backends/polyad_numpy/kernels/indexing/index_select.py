@@ -23,10 +23,10 @@ def _check(op: str, index: Any, size: int, name: str = "index") -> None:
     """Raise IndexError unless all of *index* (int64) is in [0, size)."""
     # Negative indices are huge as unsigned numbers: a single pass finds both errors.
     if index.size and index.view(np.uint64).max() >= size:
-        raise _found(op, index, size, name, False)
+        raise _out_of_range(op, index, size, name, False)
 
 
-def _found(op: str, index: Any, size: int, name: str, wraps: bool, dim: int | None = None) -> Exception:
+def _out_of_range(op: str, index: Any, size: int, name: str, wraps: bool, dim: int | None = None) -> Exception:
     wrong = (index >= size) | (index < (-size if wraps else 0))
     place = tuple(int(coordinate) for coordinate in np.unravel_index(int(wrong.argmax()), wrong.shape))
     return out_of_range(op, name, place, int(index[place]), size, wraps=wraps, dim=dim)

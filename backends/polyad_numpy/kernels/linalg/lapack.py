@@ -24,21 +24,21 @@ ALONE = range(33, 512)
 
 _LETTERS = {"f": "s", "d": "d", "F": "c", "D": "z"}
 _REAL_NAMES = {"heevd": "syevd", "hetrf": "sytrf", "hetrs": "sytrs", "ungqr": "orgqr", "unmqr": "ormqr"}
-_found: dict[tuple[str, str], Callable[..., Any]] = {}
+_routines: dict[tuple[str, str], Callable[..., Any]] = {}
 
 
 def routine(name: str, dtype: Any) -> Any:
     """The routine called *name* in LAPACK's and BLAS's complex naming ("getrf", "ungqr") for arrays of *dtype*."""
-    found = _found.get((name, dtype.char))
+    found = _routines.get((name, dtype.char))
     if found is None:
         from scipy.linalg import _flapack, blas, lapack
 
-        if not _found:
+        if not _routines:
             know_scipys_blas(_flapack.__file__)
         letter = _LETTERS[dtype.char]
         full = letter + (_REAL_NAMES.get(name, name) if letter in "sd" else name)
         found = getattr(lapack, full, None) or getattr(blas, full)
-        _found[name, dtype.char] = found
+        _routines[name, dtype.char] = found
     return found
 
 

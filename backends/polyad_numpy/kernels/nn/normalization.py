@@ -13,6 +13,7 @@ import numpy as np
 
 from polyad.backend import Kernel
 
+from ...half_types import narrow, widen
 from ...quiet import thread
 from ...workers import spread
 
@@ -20,20 +21,10 @@ _PARTS = 8
 """Into how many parts sums are split: a fixed number, so that rounding does not depend on the number of threads."""
 
 
-def _wide(array: Any) -> Any:
-    """float16 and bfloat16 as float32; others as they are."""
-    return array.astype(np.float32) if array.dtype.itemsize == 2 else array
-
-
-def _narrow(array: Any, dtype: Any) -> Any:
-    """*array* in *dtype*; what a half type cannot hold is infinite there."""
-    return thread.run(array.astype, dtype, copy=False)
-
-
 def _planes(x: Any) -> Any:
     """(images, channels, all else together), in float32 at least; (images, channels) if there is nothing else."""
     positions = math.prod(x.shape[2:])
-    return _wide(x.reshape(x.shape[:2] if positions == 1 else (*x.shape[:2], positions)))
+    return widen(x.reshape(x.shape[:2] if positions == 1 else (*x.shape[:2], positions)))
 
 
 def _channels(planes: Any) -> tuple[Any, str, Any]:
@@ -65,7 +56,7 @@ def batch_norm(x: Any, weight: Any, bias: Any, eps: float) -> tuple[Any, Any, An
             centred += bias[here].astype(out.dtype, copy=False)[each]
 
     spread(work, channels, _PARTS if planes.ndim == 3 else 1, 2 * x.size)  # parts of rows take longer than rows
-    return _narrow(out, x.dtype).reshape(x.shape), mean, variance
+    return narrow(out, x.dtype).reshape(x.shape), mean, variance
 
 
 def batch_norm_backward(g: Any, x: Any, weight: Any, mean: Any, variance: Any, eps: float) -> tuple[Any, Any, Any]:
@@ -93,17 +84,17 @@ def batch_norm_backward(g: Any, x: Any, weight: Any, mean: Any, variance: Any, e
     spread(work, channels, _PARTS if planes.ndim == 3 else 1, 2 * x.size)  # parts of rows take longer than rows
     dtype = mean.dtype if weight is None else weight.dtype
     return (
-        _narrow(out, x.dtype).reshape(x.shape),
+        narrow(out, x.dtype).reshape(x.shape),
         of_weight.astype(dtype, copy=False),
         of_bias.astype(dtype, copy=False),
     )
 
 
 def _scale_and_shift(mean: Any, variance: Any, weight: Any, bias: Any, eps: float) -> tuple[Any, Any]:
-    scale = 1 / np.sqrt(_wide(variance) + eps)
+    scale = 1 / np.sqrt(widen(variance) + eps)
     if weight is not None:
-        scale = scale * _wide(weight)
-    return scale, -_wide(mean) * scale if bias is None else _wide(bias) - _wide(mean) * scale
+        scale = scale * widen(weight)
+    return scale, -widen(mean) * scale if bias is None else widen(bias) - widen(mean) * scale
 
 
 def batch_norm_by(x: Any, mean: Any, variance: Any, weight: Any, bias: Any, eps: float) -> Any:
@@ -119,13 +110,13 @@ def batch_norm_by(x: Any, mean: Any, variance: Any, weight: Any, bias: Any, eps:
         part += shift
 
     spread(work, len(planes), cost=x.size)
-    return _narrow(out, x.dtype).reshape(x.shape)
+    return narrow(out, x.dtype).reshape(x.shape)
 
 
 def layer_norm(x: Any, weight: Any, bias: Any, count: int, eps: float) -> tuple[Any, Any, Any]:
     shape = x.shape[: x.ndim - count] + (1,) * count
     features = math.prod(x.shape[x.ndim - count :])
-    rows = _wide(x.reshape(math.prod(shape), features))
+    rows = widen(x.reshape(math.prod(shape), features))
     out = np.empty(rows.shape, rows.dtype)
     mean, variance = np.empty((len(rows), 1), rows.dtype), np.empty((len(rows), 1), rows.dtype)
 
@@ -138,12 +129,12 @@ def layer_norm(x: Any, weight: Any, bias: Any, count: int, eps: float) -> tuple[
         spreads /= features
         centred /= np.sqrt(spreads + np.asarray(eps, out.dtype))
         if weight is not None:
-            centred *= _wide(weight).reshape(-1)
+            centred *= widen(weight).reshape(-1)
         if bias is not None:
-            centred += _wide(bias).reshape(-1)
+            centred += widen(bias).reshape(-1)
 
     spread(work, len(rows), cost=2 * x.size)
-    return _narrow(out, x.dtype).reshape(x.shape), mean.reshape(shape), variance.reshape(shape)
+    return narrow(out, x.dtype).reshape(x.shape), mean.reshape(shape), variance.reshape(shape)
 
 
 def layer_norm_backward(
@@ -151,10 +142,10 @@ def layer_norm_backward(
 ) -> tuple[Any, Any, Any]:
     shape = x.shape[x.ndim - count :]
     features = math.prod(shape)
-    rows, arriving = _wide(x.reshape(mean.size, features)), _wide(g.reshape(mean.size, features))
+    rows, arriving = widen(x.reshape(mean.size, features)), widen(g.reshape(mean.size, features))
     inverse = 1 / np.sqrt(variance.reshape(-1, 1) + np.asarray(eps, rows.dtype))
     out = np.empty(rows.shape, rows.dtype)
-    factor = None if weight is None else _wide(weight).reshape(-1)
+    factor = None if weight is None else widen(weight).reshape(-1)
 
     def work(first: int, end: int) -> tuple[Any, Any]:
         normalized, gradient, scale = out[first:end], arriving[first:end], inverse[first:end]
@@ -177,7 +168,7 @@ def layer_norm_backward(
         of_bias += part_of_bias
     dtype = mean.dtype if weight is None else weight.dtype
     return (
-        _narrow(out, x.dtype).reshape(x.shape),
+        narrow(out, x.dtype).reshape(x.shape),
         of_weight.astype(dtype, copy=False).reshape(shape),
         of_bias.astype(dtype, copy=False).reshape(shape),
     )
@@ -186,9 +177,9 @@ def layer_norm_backward(
 def rms_norm(x: Any, weight: Any, count: int, eps: float) -> tuple[Any, Any]:
     shape = x.shape[: x.ndim - count] + (1,) * count
     features = math.prod(x.shape[x.ndim - count :])
-    rows = _wide(x.reshape(math.prod(shape), features))
+    rows = widen(x.reshape(math.prod(shape), features))
     out, inverse = np.empty(rows.shape, rows.dtype), np.empty((len(rows), 1), rows.dtype)
-    factor = None if weight is None else _wide(weight).reshape(-1).astype(rows.dtype, copy=False)
+    factor = None if weight is None else widen(weight).reshape(-1).astype(rows.dtype, copy=False)
 
     def work(first: int, end: int) -> None:
         part, scale = rows[first:end], inverse[first:end]
@@ -202,16 +193,16 @@ def rms_norm(x: Any, weight: Any, count: int, eps: float) -> tuple[Any, Any]:
             out[first:end] *= factor
 
     spread(work, len(rows), cost=2 * x.size)
-    return _narrow(out, x.dtype).reshape(x.shape), inverse.reshape(shape)
+    return narrow(out, x.dtype).reshape(x.shape), inverse.reshape(shape)
 
 
 def rms_norm_backward(g: Any, x: Any, weight: Any, inverse: Any, count: int, eps: float) -> tuple[Any, Any]:
     shape = x.shape[x.ndim - count :]
     features = math.prod(shape)
-    rows, arriving = _wide(x.reshape(inverse.size, features)), _wide(g.reshape(inverse.size, features))
+    rows, arriving = widen(x.reshape(inverse.size, features)), widen(g.reshape(inverse.size, features))
     scale = inverse.reshape(-1, 1)
     out = np.empty(rows.shape, rows.dtype)
-    factor = None if weight is None else _wide(weight).reshape(-1).astype(rows.dtype, copy=False)
+    factor = None if weight is None else widen(weight).reshape(-1).astype(rows.dtype, copy=False)
 
     def work(first: int, end: int) -> Any:
         normalized, gradient, part = out[first:end], arriving[first:end], scale[first:end]
@@ -228,7 +219,7 @@ def rms_norm_backward(g: Any, x: Any, weight: Any, inverse: Any, count: int, eps
         of_weight += part
     dtype = inverse.dtype if weight is None else weight.dtype
     return (
-        _narrow(out, x.dtype).reshape(x.shape),
+        narrow(out, x.dtype).reshape(x.shape),
         of_weight.astype(dtype, copy=False).reshape(shape),
     )
 

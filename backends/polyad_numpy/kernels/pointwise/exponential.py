@@ -48,7 +48,7 @@ def _squared(x: Any) -> tuple[Any, Any]:
     return product, ((upper * upper - product) + 2 * upper * lower) + lower * lower
 
 
-def _added(a: Any, b: Any) -> tuple[Any, Any]:
+def _two_sum(a: Any, b: Any) -> tuple[Any, Any]:
     """a + b in two numbers, whose sum is exact (Knuth 1969)."""
     total = a + b
     part = total - a
@@ -62,8 +62,8 @@ def _complex_log1p(z: Any, out: Any = None) -> Any:
     size = np.maximum(np.absolute(re), np.absolute(im))
     # |1 + z|**2 - 1 = 2 re + re**2 + im**2, terms that may cancel: in twice the digits.
     (first, rest), (second, more) = _squared(np.where(size <= 2, re, 0.0)), _squared(np.where(size <= 2, im, 0.0))
-    total, lost = _added(2 * re, first)
-    total, lost_too = _added(total, second)
+    total, lost = _two_sum(2 * re, first)
+    total, lost_too = _two_sum(total, second)
     excess = total + (lost + lost_too + rest + more)
     halves = np.hypot(0.5 * re + 0.5, 0.5 * im)  # which does not overflow
     near = np.logical_and(size <= 2, excess > -0.5)

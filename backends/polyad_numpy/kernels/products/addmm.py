@@ -29,7 +29,7 @@ def _plus(out: Any, input: Any, beta: Any, alpha: Any, dtype: Any) -> Any:
     return out.astype(dtype, copy=False)
 
 
-def _added(name: str) -> Kernel:
+def _add_product(name: str) -> Kernel:
     ranks = _RANKS[name]
     multiply: Callable[..., Any] = bmm if name == "baddbmm" else _dot
 
@@ -54,4 +54,4 @@ def _added(name: str) -> Kernel:
     return Kernel(kernel, specialize=specialize)
 
 
-KERNELS = {name: _added(name) for name in _RANKS}
+KERNELS = {name: _add_product(name) for name in _RANKS}

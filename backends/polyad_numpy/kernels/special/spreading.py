@@ -16,6 +16,7 @@ from polyad.backend.interface import Signature
 from polyad.base.dtypes import FLOATING, bfloat16, float16
 from polyad.interop.numpy import numpy_dtype
 
+from ...half_types import in_float32
 from ...order import arranged
 from ...quiet import thread
 from ...workers import WORTH_THREADS, spread
@@ -38,9 +39,9 @@ def spreading(make: Callable[[], Call]) -> Kernel:
         dtype = tensors[0].dtype
         if dtype.category != FLOATING:
             return None
-        function = _spread(make())
+        function = _in_threads(make())
         if dtype in (float16, bfloat16):
-            function = _in_float32(function, numpy_dtype(dtype))
+            function = in_float32(function, numpy_dtype(dtype))
         return _arranging(function)
 
     return Kernel(make, specialize=specialize)
@@ -58,7 +59,7 @@ def scipy_ufunc(name: str) -> Kernel:
     return spreading(make)
 
 
-def _spread(function: Call) -> Call:
+def _in_threads(function: Call) -> Call:
     def call(*args: Any) -> Any:
         arrays = [arg for arg in args if isinstance(arg, np.ndarray)]
         first = arrays[0]
@@ -99,11 +100,3 @@ def _fill(function: Call, args: tuple[Any, ...], result: Any, size: int) -> None
         function(*[arg[part] if isinstance(arg, np.ndarray) else arg for arg in given], out=result[part])
 
     spread(work, shape[axis], cost=size * WORK)
-
-
-def _in_float32(call: Call, dtype: Any) -> Call:
-    def widened(*args: Any) -> Any:
-        result = call(*[arg.astype(np.float32) if isinstance(arg, np.ndarray) else arg for arg in args])
-        return thread.run(result.astype, dtype)
-
-    return widened

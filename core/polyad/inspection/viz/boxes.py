@@ -72,7 +72,7 @@ def of_tensors(outputs: Any, names: dict[int, str], most: int, fold: bool | None
             waiting.append(node)
         return numbers[node]
 
-    found = list(_named(outputs, ""))
+    found = list(_tensors_by_path(outputs, ""))
     if not found:
         raise ArgumentTypeError(f"viz.graph: {type(outputs).__name__} has no tensors", fix="pass a tensor")
     for name, tensor in found:
@@ -152,15 +152,15 @@ def references(value: Any) -> Iterator[int]:
         yield from references(list(value.values()))
 
 
-def _named(value: Any, path: str) -> Iterator[tuple[str, Tensor]]:
+def _tensors_by_path(value: Any, path: str) -> Iterator[tuple[str, Tensor]]:
     if isinstance(value, Tensor):
         yield path, value
     elif isinstance(value, (list, tuple)):
         for number, part in enumerate(value):
-            yield from _named(part, f"{path}[{number}]" if path else f"result {number}")
+            yield from _tensors_by_path(part, f"{path}[{number}]" if path else f"result {number}")
     elif isinstance(value, dict):
         for key, part in value.items():
-            yield from _named(part, f"{path}.{key}" if path else str(key))
+            yield from _tensors_by_path(part, f"{path}.{key}" if path else str(key))
 
 
 def _box(node: Any, names: dict[int, str]) -> Box:

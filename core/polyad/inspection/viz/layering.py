@@ -157,7 +157,7 @@ def _columns(
     """The middle of each item. *light* items, those without operands, give way, so that chains of ops are straight."""
     x = [0.0] * len(widths)
     for row in rows:
-        _spread(row, x, [0.0] * len(row), [1.0] * len(row), widths)
+        _place_row(row, x, [0.0] * len(row), [1.0] * len(row), widths)
     for sweep in range(SWEEPS):
         downwards = sweep % 2 == 0
         for row in rows if downwards else reversed(rows):
@@ -170,11 +170,11 @@ def _columns(
                 )
                 # Bends pull harder than boxes, so that long arrows are straight.
                 weights.append(0.05 if item in light or not near else 4.0 if item >= boxes else 1.0)
-            _spread(row, x, wanted, weights, widths)
+            _place_row(row, x, wanted, weights, widths)
     return x
 
 
-def _spread(row: list[int], x: list[float], wanted: list[float], weights: list[float], widths: list[float]) -> None:
+def _place_row(row: list[int], x: list[float], wanted: list[float], weights: list[float], widths: list[float]) -> None:
     """Put a row's items as near to where they are wanted as their order and distances allow, by least squares."""
     offsets, at = [], 0.0
     for number, item in enumerate(row):

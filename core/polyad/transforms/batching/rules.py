@@ -40,13 +40,13 @@ Rule = Callable[["VmapLevel", Op, tuple[Any, ...]], Any]
 RULES: dict[str, Rule] = {}
 """Ops with a rule of their own, by name."""
 
-_found: dict[Op, tuple[Rule, str]] = {}
+_rules: dict[Op, tuple[Rule, str]] = {}
 
 
 def register(op: Op, rule: Rule) -> None:
     """Give *op* a batching rule of its own."""
     RULES[op.name] = rule
-    _found.pop(op, None)
+    _rules.pop(op, None)
 
 
 def carry_out(level: VmapLevel, op: Op, values: tuple[Any, ...]) -> Any:
@@ -56,9 +56,9 @@ def carry_out(level: VmapLevel, op: Op, values: tuple[Any, ...]) -> Any:
             drawn = draw(level, op, tuple([_inner(value) for value in values]))
             return tuple(level.lifted(drawn)) if op.outputs else level.lifted(drawn)
         return _wrapped(level, op.call(*[_inner(value) for value in values]), False)
-    found = _found.get(op)
+    found = _rules.get(op)
     if found is None:
-        found = _found[op] = find(op)
+        found = _rules[op] = find(op)
     if "generator" in op.params:
         check_randomness(level, op)
     result = found[0](level, op, values)
@@ -126,7 +126,7 @@ def aligned(*cores: int, spread: bool = False) -> Rule:
     return rule
 
 
-_spread = aligned(spread=True)
+_align_and_expand = aligned(spread=True)
 
 
 def _of_one_shape(level: VmapLevel, op: Op, values: tuple[Any, ...]) -> Any:
@@ -136,7 +136,7 @@ def _of_one_shape(level: VmapLevel, op: Op, values: tuple[Any, ...]) -> Any:
     tensors = [value for value in values if value.__class__ is Batched]
     if op.body is not None and len({tensor._array.ndim for tensor in tensors}) > 1:
         return decomposed(level, op, values)
-    return _spread(level, op, values)
+    return _align_and_expand(level, op, values)
 
 
 def in_line(level: VmapLevel, op: Op, values: tuple[Any, ...], cores: Sequence[int], spread: bool) -> list[Any]:

@@ -119,8 +119,8 @@ class Frame:
         early_stop: bool,
     ) -> None:
         self._function, self._again, self._check = function, again, check
-        self._args = tuple([_kept(value) for value in args])
-        self._kwargs = {name: _kept(value) for name, value in kwargs.items()}
+        self._args = tuple([_detach_kept(value) for value in args])
+        self._kwargs = {name: _detach_kept(value) for name, value in kwargs.items()}
         self._early_stop = early_stop if settings.early_stop is None else settings.early_stop
         self._random = random_state() if preserve_random else None
         self._device = (state.default_device, state.outer_devices)
@@ -192,7 +192,7 @@ class Frame:
                 kwargs = {name: _opened(value) for name, value in self._kwargs.items()}
                 if log is not None:
                     stack.enter_context(log)
-                stack.enter_context(saved_tensors_hooks(put_back, _same))
+                stack.enter_context(saved_tensors_hooks(put_back, _identity))
                 stack.enter_context(self._again)
                 self._function(*args, **kwargs)
         except _Stop as raised:
@@ -234,7 +234,7 @@ def _facts(tensor: Tensor) -> tuple[Any, ...]:
     return type_.dtype, tuple(tensor._array.shape), type_.device
 
 
-def _kept(value: Any) -> Any:
+def _detach_kept(value: Any) -> Any:
     if not isinstance(value, Tensor):
         return value
     # Of nested checkpoints, the outer can compute this argument again.
@@ -245,7 +245,7 @@ def _opened(value: Any) -> Any:
     return value.open() if isinstance(value, (Packed, _Argument)) else value
 
 
-def _same(tensor: Tensor) -> Tensor:
+def _identity(tensor: Tensor) -> Tensor:
     return tensor
 
 

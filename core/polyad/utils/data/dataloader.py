@@ -98,40 +98,20 @@ class DataLoader(Generic[T]):
         in_order: bool = True,
     ) -> None:
         _check_workers(num_workers, timeout, multiprocessing_context, prefetch_factor, persistent_workers)
-        if worker_init_fn is not None and not callable(worker_init_fn):
-            raise errors.wrong_type("DataLoader", "worker_init_fn", worker_init_fn, "a function of a worker's number")
+        _check_functions(worker_init_fn, collate_fn)
         if pin_memory and pinning(pin_memory_device or None) is None:
             warnings.warn(
                 "DataLoader: pin_memory=True has no effect, no accelerator here pins memory: batches stay in ordinary "
                 "memory",
                 stacklevel=2,
             )
-        if collate_fn is not None and not callable(collate_fn):
-            raise errors.ArgumentTypeError(
-                f"DataLoader: collate_fn is {errors.describe(collate_fn)}, which cannot be called",
-                fix="pass a function of a list of samples",
-            )
         if generator is not None and not isinstance(generator, Generator):
             raise errors.wrong_type("DataLoader", "generator", generator, "a polyad.Generator")
-        for name, given in (("sampler", sampler), ("batch_sampler", batch_sampler)):
-            if given is not None and not (hasattr(given, "__iter__") or hasattr(given, "__getitem__")):
-                raise errors.wrong_type("DataLoader", name, given, "an iterable of indices")
-        iterable = isinstance(dataset, IterableDataset)
-        if not (iterable or hasattr(dataset, "__getitem__") or hasattr(dataset, "__getitems__")):
-            raise errors.wrong_type("DataLoader", "dataset", dataset, "a dataset with an index, or an IterableDataset")
-        if iterable:
-            _check_iterable(shuffle, sampler, batch_sampler)
-        if sampler is not None and shuffle:
-            raise _exclusive("sampler", "shuffle=True")
+        _check_sources(dataset, shuffle, sampler, batch_sampler)
+        _check_batching(batch_size, shuffle, sampler, batch_sampler, drop_last)
         if batch_sampler is not None:
-            if batch_size != 1 or shuffle or sampler is not None or drop_last:
-                raise _exclusive("batch_sampler", "batch_size, shuffle, sampler and drop_last")
             batch_size, drop_last = None, False
-        elif batch_size is None and drop_last:
-            raise _exclusive("batch_size=None (no batching)", "drop_last=True")
-        elif batch_size is not None:
-            checked_count("DataLoader", "batch_size", batch_size)
-        if not iterable:
+        if not isinstance(dataset, IterableDataset):
             if sampler is None:
                 sampler = RandomSampler(dataset, generator=generator) if shuffle else SequentialSampler(dataset)  # type: ignore[arg-type]
             if batch_sampler is None and batch_size is not None:
@@ -250,6 +230,42 @@ def pinned(batch: Any, device: Any = None) -> Any:
 
 def _exclusive(name: str, other: str) -> errors.ArgumentError:
     return errors.ArgumentError(f"DataLoader: {name} and {other} exclude each other", fix="pass only one of them")
+
+
+def _check_functions(worker_init_fn: Any, collate_fn: Any) -> None:
+    if worker_init_fn is not None and not callable(worker_init_fn):
+        raise errors.wrong_type("DataLoader", "worker_init_fn", worker_init_fn, "a function of a worker's number")
+    if collate_fn is not None and not callable(collate_fn):
+        raise errors.ArgumentTypeError(
+            f"DataLoader: collate_fn is {errors.describe(collate_fn)}, which cannot be called",
+            fix="pass a function of a list of samples",
+        )
+
+
+def _check_sources(dataset: Any, shuffle: bool | None, sampler: Any, batch_sampler: Any) -> None:
+    """Raise unless indices can be drawn, and the dataset has samples by index or is iterated without any."""
+    for name, given in (("sampler", sampler), ("batch_sampler", batch_sampler)):
+        if given is not None and not (hasattr(given, "__iter__") or hasattr(given, "__getitem__")):
+            raise errors.wrong_type("DataLoader", name, given, "an iterable of indices")
+    if isinstance(dataset, IterableDataset):
+        _check_iterable(shuffle, sampler, batch_sampler)
+    elif not (hasattr(dataset, "__getitem__") or hasattr(dataset, "__getitems__")):
+        raise errors.wrong_type("DataLoader", "dataset", dataset, "a dataset with an index, or an IterableDataset")
+
+
+def _check_batching(
+    batch_size: int | None, shuffle: bool | None, sampler: Any, batch_sampler: Any, drop_last: bool
+) -> None:
+    """Raise where two arguments say in which batches, or in which order, samples come."""
+    if sampler is not None and shuffle:
+        raise _exclusive("sampler", "shuffle=True")
+    if batch_sampler is not None:
+        if batch_size != 1 or shuffle or sampler is not None or drop_last:
+            raise _exclusive("batch_sampler", "batch_size, shuffle, sampler and drop_last")
+    elif batch_size is None and drop_last:
+        raise _exclusive("batch_size=None (no batching)", "drop_last=True")
+    elif batch_size is not None:
+        checked_count("DataLoader", "batch_size", batch_size)
 
 
 def _check_iterable(shuffle: Any, sampler: Any, batch_sampler: Any) -> None:

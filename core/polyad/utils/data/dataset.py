@@ -248,7 +248,7 @@ class StackDataset(Dataset[Any]):
             raise errors.ArgumentError("StackDataset: there is no dataset", fix="pass at least one dataset")
         self.datasets = args or kwargs
         lengths = []
-        for name, dataset in _named(self.datasets):
+        for name, dataset in _name_datasets(self.datasets):
             if isinstance(dataset, IterableDataset) or not hasattr(dataset, "__len__"):
                 raise errors.wrong_type("StackDataset", name, dataset, "a dataset with an index and a length")
             lengths.append(len(dataset))
@@ -265,7 +265,7 @@ class StackDataset(Dataset[Any]):
 
     def __getitems__(self, indices: Sequence[int]) -> list[Any]:
         columns = []
-        for name, dataset in _named(self.datasets):
+        for name, dataset in _name_datasets(self.datasets):
             together = getattr(dataset, "__getitems__", None)
             column = [dataset[index] for index in indices] if together is None else together(indices)
             if len(column) != len(indices):
@@ -283,7 +283,7 @@ class StackDataset(Dataset[Any]):
         return self._length
 
 
-def _named(datasets: tuple[Any, ...] | dict[str, Any]) -> list[tuple[str, Any]]:
+def _name_datasets(datasets: tuple[Any, ...] | dict[str, Any]) -> list[tuple[str, Any]]:
     if isinstance(datasets, dict):
         return list(datasets.items())
     return [(f"dataset {position}", dataset) for position, dataset in enumerate(datasets)]
@@ -294,7 +294,7 @@ def gathers(dataset: Any) -> bool:
     if type(dataset) is Subset:
         return gathers(dataset.dataset)
     if type(dataset) is StackDataset:
-        return all(gathers(part) for _, part in _named(dataset.datasets))
+        return all(gathers(part) for _, part in _name_datasets(dataset.datasets))
     return getattr(dataset, "__getitems__", None) is not None
 
 

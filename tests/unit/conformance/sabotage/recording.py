@@ -79,7 +79,7 @@ def _reduces_the_batch(level: Any, op: Any, values: tuple[Any, ...]) -> Any:
 @caught_by("test_batch", "sum")
 def reduces_over_the_batch(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
     """A batching rule does not count the batch among the dimensions."""
-    patch.setitem(rules._found, OPS["sum"], (_reduces_the_batch, "own"))
+    patch.setitem(rules._rules, OPS["sum"], (_reduces_the_batch, "own"))
 
 
 @caught_by("check_training")

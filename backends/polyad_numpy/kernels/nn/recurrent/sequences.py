@@ -16,21 +16,14 @@ import numpy as np
 
 from polyad.backend import Kernel
 
+from ....half_types import narrow, widen
 from ....quiet import quiet, thread
 from ....workers import one_thread, spread
 
 _tanh, _dot, _add, _multiply, _subtract = np.tanh, np.dot, np.add, np.multiply, np.subtract
 
 
-def _wide(array: Any) -> Any:
-    return array.astype(np.float32) if array is not None and array.dtype.itemsize == 2 else array
-
-
-def _narrow(array: Any, dtype: Any) -> Any:
-    return thread.run(array.astype, dtype, copy=False)
-
-
-def _steps(batch_sizes: tuple[int, ...], reverse: bool) -> list[tuple[int, int]]:
+def _row_ranges(batch_sizes: tuple[int, ...], reverse: bool) -> list[tuple[int, int]]:
     """The first row and the one after the last of each step, in the order in which they are taken."""
     steps, start = [], 0
     for count in batch_sizes:
@@ -67,7 +60,7 @@ def lstm_sequence(
     gates: Any, weight: Any, projection: Any, hidden: Any, cell: Any, batch_sizes: tuple[int, ...], reverse: bool
 ) -> tuple[Any, ...]:
     given = gates.dtype
-    gates, weight, projection, hidden, cell = map(_wide, (gates, weight, projection, hidden, cell))
+    gates, weight, projection, hidden, cell = map(widen, (gates, weight, projection, hidden, cell))
     dtype, rows, size = gates.dtype, len(gates), cell.shape[1]
     scale, shift = _halves(4 * size, (slice(0, 2 * size), slice(3 * size, None)), dtype)
     inner = np.ascontiguousarray((weight * scale[:, None]).T)
@@ -83,7 +76,7 @@ def lstm_sequence(
 
     def run() -> None:
         state, memory = last, last_cell
-        for start, end in _steps(batch_sizes, reverse):
+        for start, end in _row_ranges(batch_sizes, reverse):
             now, new, result, many = activated[start:end], cells[start:end], out[start:end], end - start
             added, inside, factor = product[:many], spare[:many], scale[:many]
             _multiply(gates[start:end], factor, now)
@@ -110,7 +103,7 @@ def lstm_sequence(
 
     with one_thread():
         thread.run(run)
-    return _narrow(out, given), _narrow(last, given), _narrow(last_cell, given), activated, cells
+    return narrow(out, given), narrow(last, given), narrow(last_cell, given), activated, cells
 
 
 def lstm_sequence_backward(
@@ -130,10 +123,10 @@ def lstm_sequence_backward(
 ) -> tuple[Any, ...]:
     given = gates.dtype
     grad_out, weight, projection, hidden, cell, states = map(
-        _wide, (grad_out, weight, projection, hidden, cell, states)
+        widen, (grad_out, weight, projection, hidden, cell, states)
     )
     dtype, rows, size = cells.dtype, len(cells), cell.shape[1]
-    steps = _steps(batch_sizes, reverse)
+    steps = _row_ranges(batch_sizes, reverse)
     before_cells = _before(cell, cells, steps)
     # of_gates begins as the factors: those of i, f and g by the cell's gradient, that of o by the hidden state's.
     of_gates = np.empty((rows, 4, size), dtype)
@@ -193,7 +186,7 @@ def lstm_sequence_backward(
     else:
         _multiply(squashed, parts[:, 3], squashed)
         of_projection = _product(projected, squashed)
-    return tuple(_narrow(array, given) for array in (flat, of_weight, of_projection, of_hidden, of_cell))
+    return tuple(narrow(array, given) for array in (flat, of_weight, of_projection, of_hidden, of_cell))
 
 
 @quiet
@@ -208,7 +201,7 @@ def gru_sequence(
     gates: Any, weight: Any, bias: Any, hidden: Any, batch_sizes: tuple[int, ...], reverse: bool
 ) -> tuple[Any, ...]:
     given = gates.dtype
-    gates, weight, bias, hidden = map(_wide, (gates, weight, bias, hidden))
+    gates, weight, bias, hidden = map(widen, (gates, weight, bias, hidden))
     dtype, rows, size = gates.dtype, len(gates), hidden.shape[1]
     scale, _ = _halves(3 * size, (slice(0, 2 * size),), dtype)
     half = dtype.type(0.5)
@@ -222,7 +215,7 @@ def gru_sequence(
 
     def run() -> None:
         state = last
-        for start, end in _steps(batch_sizes, reverse):
+        for start, end in _row_ranges(batch_sizes, reverse):
             many = end - start
             now, before, added, new = activated[start:end], gates[start:end], product[:many], out[start:end]
             both, own, weighted = now[:, : 2 * size], now[:, 2 * size : 3 * size], now[:, 3 * size :]
@@ -250,7 +243,7 @@ def gru_sequence(
 
     with one_thread():
         thread.run(run)
-    return _narrow(out, given), _narrow(last, given), activated
+    return narrow(out, given), narrow(last, given), activated
 
 
 def gru_sequence_backward(
@@ -266,9 +259,9 @@ def gru_sequence_backward(
     reverse: bool,
 ) -> tuple[Any, ...]:
     given = gates.dtype
-    grad_out, weight, hidden, states = map(_wide, (grad_out, weight, hidden, states))
+    grad_out, weight, hidden, states = map(widen, (grad_out, weight, hidden, states))
     dtype, rows, size = activated.dtype, len(activated), hidden.shape[1]
-    steps = _steps(batch_sizes, reverse)
+    steps = _row_ranges(batch_sizes, reverse)
     before = _before(hidden, states, steps)
     parts = activated.reshape(rows, 4, size)
     # Both begin as factors of the arriving gradient, which is multiplied in step by step.
@@ -311,7 +304,7 @@ def gru_sequence_backward(
     of_gates = of_products.copy()
     of_gates[:, 2] = of_own
     of_weight, of_bias = _product(flat, before), np.add.reduce(flat, axis=0)
-    return tuple(_narrow(array, given) for array in (of_gates.reshape(rows, 3 * size), of_weight, of_bias, of_hidden))
+    return tuple(narrow(array, given) for array in (of_gates.reshape(rows, 3 * size), of_weight, of_bias, of_hidden))
 
 
 # ---------------------------------------------------------------------------------------------------------------- RNN
@@ -321,14 +314,14 @@ def rnn_sequence(
     gates: Any, weight: Any, hidden: Any, batch_sizes: tuple[int, ...], reverse: bool, relu: bool
 ) -> tuple[Any, Any]:
     given = gates.dtype
-    gates, weight, hidden = map(_wide, (gates, weight, hidden))
+    gates, weight, hidden = map(widen, (gates, weight, hidden))
     inner = np.ascontiguousarray(weight.T)
     out, last = np.empty(gates.shape, gates.dtype), hidden.copy()
     whole = batch_sizes[0] == batch_sizes[-1]
 
     def run() -> None:
         state = last
-        for start, end in _steps(batch_sizes, reverse):
+        for start, end in _row_ranges(batch_sizes, reverse):
             now = out[start:end]
             _dot(state[: end - start], inner, now)
             _add(now, gates[start:end], now)
@@ -345,7 +338,7 @@ def rnn_sequence(
 
     with one_thread():
         thread.run(run)
-    return _narrow(out, given), _narrow(last, given)
+    return narrow(out, given), narrow(last, given)
 
 
 def rnn_sequence_backward(
@@ -360,8 +353,8 @@ def rnn_sequence_backward(
     relu: bool,
 ) -> tuple[Any, ...]:
     given = gates.dtype
-    grad_out, weight, hidden, states = map(_wide, (grad_out, weight, hidden, states))
-    dtype, steps = states.dtype, _steps(batch_sizes, reverse)
+    grad_out, weight, hidden, states = map(widen, (grad_out, weight, hidden, states))
+    dtype, steps = states.dtype, _row_ranges(batch_sizes, reverse)
     if relu:
         of_gates = (states > 0).astype(dtype)
     else:
@@ -379,7 +372,7 @@ def rnn_sequence_backward(
     with one_thread():
         thread.run(run)
     of_weight = _product(of_gates, _before(hidden, states, steps))
-    return tuple(_narrow(array, given) for array in (of_gates, of_weight, of_hidden))
+    return tuple(narrow(array, given) for array in (of_gates, of_weight, of_hidden))
 
 
 KERNELS = {
