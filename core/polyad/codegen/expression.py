@@ -92,7 +92,7 @@ class Operand(Expression):
 
 
 @dataclass(frozen=True, slots=True)
-class Place(Expression):
+class Iota(Expression):
     """A number that counts places instead of an element in memory: offset + sum of coordinate * stride.
 
     It takes part as operand number *position*, with strides and an offset but no memory.

@@ -24,6 +24,7 @@ MOVED: dict[str, str] = {
     "polyad.backends.doctor": "polyad.diagnosis.doctor",
     "polyad.backends.listing": "polyad.diagnosis.listing",
     "polyad.backends.screen": "polyad.diagnosis.screen",
+    "polyad.codegen.teams": "polyad.codegen.workgroups",
     "polyad.batching.level": "polyad.batching.vmap_level",
     "polyad.func.trees": "polyad.trees",
     "polyad.expansions": "polyad.tables.special",
@@ -123,6 +124,7 @@ NAMES: dict[str, str] = {
     "polyad.autograd.hooks.add_hook": "polyad.history.node.add_hook",
     "polyad.autograd.hooks.hooks_of": "polyad.history.node.hooks_of",
     "polyad.autograd.hooks.register": "polyad.history.hooks.register",
+    "polyad.codegen.Place": "polyad.codegen.Iota",
     "polyad.dispatch.forward.elementwise": "polyad.dispatch.forward.symmetric",
 }
 """Names that have left a module which is still there, or have another name in it."""

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
-from ..codegen import Expression, Operand, Place, RowValue, Stage
+from ..codegen import Expression, Iota, Operand, RowValue, Stage
 from ..codegen.expression import KEPT, inside, leaves_of, substituted
 from ..dtypes import DType
 from ..layout import Layout, Shape, broadcast_strides, contiguous_strides, reduced_shape
@@ -165,7 +165,7 @@ def _fixed_parts(expression: Expression, still: frozenset[int]) -> tuple[Express
             waiting += missing
             continue
         waiting.pop()
-        varies = isinstance(node, Place) or (isinstance(node, Operand) and node.position not in still)
+        varies = isinstance(node, Iota) or (isinstance(node, Operand) and node.position not in still)
         fixed[node] = not varies and all(fixed[each] for each in inside(node))
     found: list[Expression] = []
     seen: set[Expression] = set()

@@ -12,7 +12,7 @@ from ...device import Device
 from ...dtypes import INTEGER, DType, float32, float64, int64
 from ...layout import Layout, Shape, contiguous_strides
 from ...tables.philox import KEY_STEPS, MULTIPLIERS, ROUNDS
-from ..expression import Expression, Operand, Place, Scalar, apply, cast
+from ..expression import Expression, Iota, Operand, Scalar, apply, cast
 from .layouts import PerLayout
 from .pointwise import PointwiseKernel
 from .pointwise_ops import RuntimeOf
@@ -25,7 +25,7 @@ def _sequence(runtime: Runtime, start: Any, step: Any, count: int, dtype: DType)
     whole = dtype.category == INTEGER and isinstance(start, int) and isinstance(step, int)
     wide = int64 if whole else float64 if runtime.description.has_fp64 else float32
     # Beyond 2**24, float32 cannot count: there it is rounded once.
-    place = cast(Place(0), wide) if wide is float32 else Place(0, wide)
+    place = cast(Iota(0), wide) if wide is float32 else Iota(0, wide)
     number = cast(place * Scalar(1, wide) + Scalar(0, wide), dtype)
     kernel, launches = runtime.once(
         ("sequence", wide, dtype),
@@ -64,13 +64,13 @@ def _words_of_a_block(block: Expression, first: Expression, second: Expression) 
 
 def _given() -> list[Expression]:
     """The words where key and offset are numbers that the kernel gets."""
-    return _words_of_a_block(Place(0) + Scalar(2, int64), Scalar(0, int64), Scalar(1, int64))
+    return _words_of_a_block(Iota(0) + Scalar(2, int64), Scalar(0, int64), Scalar(1, int64))
 
 
 def _read() -> list[Expression]:
     """The words where the halves of the key and the offset lie in memory."""
     first, second, offset = (Operand(place, int64) for place in range(3))
-    return _words_of_a_block(Place(3) + offset + Scalar(0, int64), first, second)
+    return _words_of_a_block(Iota(3) + offset + Scalar(0, int64), first, second)
 
 
 def _philox_words(
