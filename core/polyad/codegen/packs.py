@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from ..dtypes import DType
 from ..layout import Strides
 from .dialects import Dialect
-from .expression import Apply, Expression, Operand, inside, leaves_of
+from .expression import Apply, Expression, Operand, leaves_of, nodes_of
 from .hardware import CPU, DeviceDescription
 from .writer import Writer
 
@@ -42,20 +42,10 @@ def pack_for(expressions: Sequence[Expression], dialect: Dialect, device: Device
         return 1
     found = [each.dtype for each in expressions]
     found += [leaf.dtype for leaf in leaves_of(*expressions) if isinstance(leaf, Operand)]
-    if any(dtype.is_complex for dtype in found) or _count_ops(expressions) >= _COSTLY:
+    ops = sum(isinstance(node, Apply) for node in nodes_of(*expressions))
+    if any(dtype.is_complex for dtype in found) or ops >= _COSTLY:
         return 1
     return max(1, min(_MOST, PACK_BYTES // min(dtype.itemsize for dtype in found)))
-
-
-def _count_ops(expressions: Sequence[Expression]) -> int:
-    seen: set[Expression] = set()
-    waiting = list(expressions)
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, Apply) and node not in seen:
-            seen.add(node)
-            waiting.extend(inside(node))
-    return len(seen)
 
 
 def packs_fit(pack: int, strides: Sequence[Strides], offsets: Sequence[int]) -> bool:

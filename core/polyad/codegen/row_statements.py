@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ from ..dtypes import DType
 from ..layout import Strides
 from .accumulators import SEGMENT, Accumulators, fold_lanes, for_columns, reduction_clause, symmetric, unroll_for
 from .dialects import Dialect
-from .expression import Expression, Iota, Literal, Local, Operand, RowValue, Scalar, cast, inside, leaves_of
+from .expression import Expression, Iota, Literal, Local, Operand, RowValue, Scalar, cast, invariant_parts, leaves_of
 from .frame import Leaves, declare_scalars, factor, independent, load_operand
 from .packs import Packs
 from .variants import Variant
@@ -42,29 +42,10 @@ def written_summand(dtype: DType) -> Operand:
     return Operand(-1, dtype)
 
 
-def _constant_parts(expressions: Sequence[Expression]) -> Iterator[Expression]:
+def _constant_parts(expressions: Sequence[Expression]) -> list[Expression]:
     """The largest parts of *expressions* that read row values, numbers and nothing else, but for numbers alone."""
-    varying: dict[Expression, bool] = {}
-    waiting = list(expressions)
-    while waiting:
-        node = waiting[-1]
-        missing = [] if node in varying else [each for each in inside(node) if each not in varying]
-        if missing:
-            waiting += missing
-            continue
-        waiting.pop()
-        varying[node] = isinstance(node, (Operand, Iota)) or any(varying[each] for each in inside(node))
-    seen: set[Expression] = set()
-    waiting = list(expressions)
-    while waiting:
-        node = waiting.pop()
-        if node in seen:
-            continue
-        seen.add(node)
-        if varying[node]:
-            waiting.extend(inside(node))
-        elif not isinstance(node, (Scalar, Literal)):
-            yield node
+    found = invariant_parts(expressions, lambda node: isinstance(node, (Operand, Iota)))
+    return [node for node in found if not isinstance(node, (Scalar, Literal))]
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from ..elementwise import Leaves, lanes_for
 from ..expression import Expression, Iota, Operand, cast
 from ..packs import pack_for
 from ..reduction import ReductionPlan, reduction, reduction_plan
-from .layouts import PerLayout
+from .layouts import LayoutCache
 from .numbers import Packing
 
 
@@ -43,7 +43,7 @@ class ReductionKernel:
         self._unroll = unroll_for(expression)
         self._pack = pack_for([expression], runtime.dialect, runtime.description)
         self._compiled: dict[Hashable, Any] = {}
-        self._known: PerLayout[Any] = PerLayout()
+        self._known: LayoutCache[Any] = LayoutCache()
         self._second: ReductionKernel | None = None
 
     def __call__(self, arrays: Sequence[Any], dims: tuple[int, ...], keepdim: bool, numbers: Sequence[Any] = ()) -> Any:
@@ -53,7 +53,7 @@ class ReductionKernel:
         key = dims, keepdim, runtime.key(held), *[array for array in arrays if array.__class__ is tuple]
         found = self._known.get(key)
         if found is None:
-            found = self._known.keep(key, self._plan(arrays, dims, keepdim))
+            found = self._known.add(key, self._plan(arrays, dims, keepdim))
         shape, steps, launch, splits = found
         if splits > 1:
             partial = runtime.empty(self.expression.dtype, (splits, *shape), (math.prod(shape), *steps))
