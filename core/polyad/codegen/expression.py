@@ -252,8 +252,7 @@ def nodes_of(*expressions: Expression) -> list[Expression]:
 
 
 def arguments_first(expressions: Sequence[Expression], known: Mapping[Expression, object]) -> Iterator[Expression]:
-    """What occurs in *expressions* and is not *known*, each after what it is made of; whoever iterates makes it known.
-    """
+    """What occurs in *expressions* and is not *known*, each after what it is made of. Who iterates makes each known."""
     waiting = list(expressions)
     while waiting:
         node = waiting[-1]
