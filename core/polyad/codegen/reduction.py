@@ -396,7 +396,7 @@ def reduction_plan(
         pack: at most how many elements are read at once, where they are dense: what `pack_for` says.
 
     >>> plan = reduction_plan(8, DeviceDescription(), (4, 6), [1], [(6, 1)], [0], result=(1,))
-    >>> plan.across, plan.splits
+    >>> plan.variant.across, plan.splits
     (False, 1)
     """
     stay = [dim for dim in range(len(shape)) if dim not in dims]

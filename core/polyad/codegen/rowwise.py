@@ -17,7 +17,7 @@ has one of three shapes:
 
     along     an instance walks a row, with vectors along its inner dimension
     across    each lane of a vector has a row of its own: rows that lie side by side in memory
-    together  a team of instances shares a row and adds up what its members have: on GPUs, see `polyad.codegen.teams`
+    together  several work items share a row and add up what each of them has: on GPUs, see `polyad.codegen.workgroups`
 
 Rows are accumulated in segments, as reductions are. A result may lie where an operand of the same layout lies: a place
 is written after all of its row was read.

@@ -135,8 +135,10 @@ def _exchange(
     others = [f"other{part}" for part in range(len(totals))]
     lines = [f"for (int apart = {count // 2}; apart > 0; apart /= 2) {{"]
     for other, total in zip(others, totals, strict=True):
-        lines.append(f"const {type_name} {other} = {dialect.exchanged.format(value=total, apart='apart', team=count)};")
+        lines.append(
+            f"const {type_name} {other} = {dialect.exchanged.format(value=total, apart='apart', items=count)};"
+        )
     lines += [*add(totals, others), "}"]
     if not symmetric:
-        lines += [f"{total} = {dialect.first.format(value=total, team=count)};" for total in totals]
+        lines += [f"{total} = {dialect.first.format(value=total, items=count)};" for total in totals]
     return lines

@@ -26,6 +26,7 @@ MOVED: dict[str, str] = {
     "polyad.backends.screen": "polyad.diagnosis.screen",
     "polyad.codegen.teams": "polyad.codegen.workgroups",
     "polyad.batching.level": "polyad.batching.vmap_level",
+    "polyad_kernels.kept": "polyad_kernels.memo",
     "polyad.lowering.steps": "polyad.lowering.loops",
     "polyad.func.trees": "polyad.trees",
     "polyad.expansions": "polyad.tables.special",

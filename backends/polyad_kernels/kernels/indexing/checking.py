@@ -1,4 +1,4 @@
-"""Checks of elements that nothing else depends on: a wrong one is noted, and told by the next call that waits."""
+"""Checks of elements that nothing else depends on: a wrong one is noted, and the next call that waits raises it."""
 
 from __future__ import annotations
 
