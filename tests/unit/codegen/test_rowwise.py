@@ -363,9 +363,9 @@ SABOTAGE = {
     ),
     "half of the warp": (CUDA_C, lambda text: text.replace("apart = 16", "apart = 8")),
     "a member that skips": (CUDA_C, lambda text: re.sub(r"([ej]) \+= 64", r"\1 += 128", text)),
-    "a row of a team that has none": (CUDA_C, lambda text: text.replace("here ? g.at[4] : 0", "g.at[4]")),
+    "a row of work items that have none": (CUDA_C, lambda text: text.replace("here ? g.at[4] : 0", "g.at[4]")),
 }
-ROWS = {"a row of a team that has none": (201, 70)}
+ROWS = {"a row of work items that have none": (201, 70)}
 
 
 @needs_compiler
