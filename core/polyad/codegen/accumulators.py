@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from ..dtypes import BOOL, FLOATING, DType, iinfo
+from ..base.dtypes import BOOL, FLOATING, DType, iinfo
+from ..base.layout import Strides
 from ..errors import ArgumentError, NotSupported
-from ..layout import Strides
 from .complex_numbers import LOWERED
 from .dialects import Dialect
 from .expression import Apply, Expression, Local, apply

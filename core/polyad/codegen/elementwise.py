@@ -24,7 +24,7 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..layout import Shape, Strides
+from ..base.layout import Shape, Strides
 from .collapse import by_memory, inner_first, outer_sizes
 from .dialects import Dialect
 from .expression import Expression, Iota, Operand

@@ -34,8 +34,8 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..dtypes import DType
-from ..layout import Shape, Strides
+from ..base.dtypes import DType
+from ..base.layout import Shape, Strides
 from .accumulators import (
     SEGMENT,
     Accumulators,

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ..dtypes import DType
-from ..layout import Strides
+from ..base.dtypes import DType
+from ..base.layout import Strides
 from .accumulators import SEGMENT, Accumulators, fold_lanes, for_columns, reduction_clause, symmetric, unroll_for
 from .dialects import Dialect
 from .expression import Expression, Iota, Literal, Local, Operand, RowValue, Scalar, cast, invariant_parts, leaves_of
