@@ -14,7 +14,7 @@ What these kernels ask of a device, the object behind ``array.device``:
 
 array.py      the array handle
 checks.py     what kernels note that met a wrong index
-kept.py       what is made once
+memo.py       what is made once
 spelling.py   the definitions with which CUDA C reads OpenCL C
 source/       pieces of source text
 kernels/      the families

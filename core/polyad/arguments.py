@@ -4,7 +4,7 @@ A module of functions ends with ``explain(globals())``, a base class derives fro
 what the arguments must be is said by annotations. When an exception that is not polyad's leaves such a function, the
 arguments are compared with the annotations, and the first that does not fit is named; see `polyad.dispatch.arguments`.
 What they must be to each other, or what a call without a wrapper must be given, is said by the functions ``check_...``
-at the end of this module, one for each rule. Only kinds (`polyad.base.kinds`) and ``Literal`` are checked before a call.
+at the end of this module, one for each rule. Only kinds (`polyad.base.kinds`) and ``Literal`` are checked before.
 
 A call that is often made, such as a layer's or an optimizer's step, has no wrapper: there the method itself asks
 `explained_call` in an ``except`` clause, which costs nothing until it is needed.

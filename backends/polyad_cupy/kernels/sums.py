@@ -8,7 +8,7 @@ from polyad.base.dtypes import DType
 from polyad.codegen import Operand
 from polyad.codegen.kernels import PointwiseKernel
 from polyad_kernels.array import Array
-from polyad_kernels.kept import kept
+from polyad_kernels.memo import memoize
 
 
 def add_to(x: Array, other: Array) -> None:
@@ -16,6 +16,6 @@ def add_to(x: Array, other: Array) -> None:
     _sum(x.device, x.dtype).into((x,), (x, other))
 
 
-@kept
+@memoize
 def _sum(device: Any, dtype: DType) -> PointwiseKernel:
     return PointwiseKernel(device.generated, f"add {dtype.name}", [Operand(0, dtype) + Operand(1, dtype)])

@@ -26,7 +26,7 @@ from polyad.base.device import Device as DeviceName
 from polyad.base.locks import Lock, RLock
 from polyad.errors import DeviceError, KernelFailure, PolyadError
 from polyad_kernels.checks import MOST, Checks
-from polyad_kernels.kept import kept
+from polyad_kernels.memo import memoize
 from polyad_kernels.spelling import cuda
 
 from ..libraries.proofs import Proofs
@@ -401,7 +401,7 @@ _PATTERNS = {1: "B", 2: "H", 4: "I", 8: "Q", 16: "QQ"}
 _FILLED = {1: "uchar", 2: "ushort", 4: "uint", 8: "ulong", 16: "ulong2"}
 
 
-@kept
+@memoize
 def _filling(device: Device, width: int) -> Launcher:
     value = "NEW(ulong2)(first, second)" if width == 16 else "first"
     part = "ulong" if width == 16 else _FILLED[width]
@@ -414,14 +414,14 @@ __kernel void filling(__global {_FILLED[width]} *out, long count, {part} first{"
     return device.kernel(source, "filling", "pq" + _PATTERNS[width], what="fill", local=(128,))
 
 
-@kept
+@memoize
 def _generated(device: Device) -> CudaRuntime:
     from .generated import CudaRuntime
 
     return CudaRuntime(device)
 
 
-@kept
+@memoize
 def _streams(device: Device) -> CudaStreams:
     from .queues import CudaStreams
 

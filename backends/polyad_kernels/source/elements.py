@@ -14,7 +14,7 @@ from __future__ import annotations
 from polyad.base.dtypes import DType
 from polyad.codegen import OPENCL_C, bfloat_functions
 
-from ..kept import kept
+from ..memo import memoize
 
 MOVED = {1: "uchar", 2: "ushort", 4: "uint", 8: "ulong", 16: "ulong2"}
 """A type of each width."""
@@ -37,7 +37,7 @@ _ACCESS = {
 }
 
 
-@kept
+@memoize
 def text(dtype: DType) -> str:
     """The definitions for *dtype*; see the module's docstring."""
     stored = STORED[dtype.name]

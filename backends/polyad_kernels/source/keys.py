@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from polyad.base.dtypes import DType
 
-from ..kept import kept
+from ..memo import memoize
 
 _UNSIGNED = {1: "uchar", 2: "ushort", 4: "uint", 8: "ulong"}
 
@@ -25,7 +25,7 @@ def key_size(dtype: DType) -> int:
     return 8 if dtype.itemsize == 8 else 4
 
 
-@kept
+@memoize
 def text(dtype: DType) -> str:
     """BITS, an element's memory as an unsigned number, and ``order_key(bits)``, a uint or ulong."""
     bits = _UNSIGNED[dtype.itemsize]

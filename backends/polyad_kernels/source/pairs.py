@@ -15,7 +15,7 @@ from typing import Any
 from polyad.base.dtypes import DType, complex128, int32, int64
 
 from ..array import Array, new
-from ..kept import kept
+from ..memo import memoize
 from .walking import cut, local_size
 
 _SHORT = 256
@@ -75,10 +75,9 @@ typedef struct {{ {unsigned} keys, places; }} LANES;
 """
 
 
-@kept
-def _kernels(device: Any, key: int) -> dict[str, Any]:
-    lanes = _LANES if device.is_cpu else 1
-    source = f"""{text(key)}{_lanes(key, lanes)}
+def _sort_short(lanes: int) -> str:
+    """A kernel that sorts short lines, *lanes* side by side."""
+    return f"""
 // Lines next to each other, sorted side by side by merge exchange (Knuth, The Art of Computer Programming, 5.2.2, M).
 __kernel void sort_short(__global PAIR *restrict pairs, long lines, long length, long chunk)
 {{
@@ -109,7 +108,12 @@ __kernel void sort_short(__global PAIR *restrict pairs, long lines, long length,
         }}
     }}
 }}
+"""
 
+
+def _sort_lines(key: int) -> str:
+    """A kernel whose work-items sort whole lines."""
+    return f"""
 __kernel void sort_lines(__global PAIR *restrict pairs, __global PAIR *restrict spare, long lines, long length,
                          int digits, long chunk)
 {{
@@ -137,10 +141,13 @@ __kernel void sort_lines(__global PAIR *restrict pairs, __global PAIR *restrict 
         if (to != spare + line * length) for (long i = 0; i < length; ++i) to[i] = from[i];
     }}
 }}
+"""
 
+
+_SORT_PARTS = """
 __kernel void count_parts(__global const PAIR *restrict pairs, __global uint *restrict counts, long lines, long length,
                           long parts, long part, int shift)
-{{
+{
     const long number = get_global_id(0);
     if (number >= lines * parts) return;
     const long line = number / parts, mine = number % parts;
@@ -149,50 +156,57 @@ __kernel void count_parts(__global const PAIR *restrict pairs, __global uint *re
     const long end = line * length + min((mine + 1) * part, length);
     for (long i = line * length + mine * part; i < end; ++i) ++found[KEY(pairs[i]) >> shift & 255];
     for (int i = 0; i < 256; ++i) counts[(line * 256 + i) * parts + mine] = found[i];
-}}
+}
 
 __kernel void add_up(__global uint *restrict counts, __global uint *restrict totals, long rows, long parts)
-{{
-    for (long row = get_global_id(0); row < rows; row += get_global_size(0)) {{
+{
+    for (long row = get_global_id(0); row < rows; row += get_global_size(0)) {
         uint sum = 0;
-        for (long i = 0; i < parts; ++i) {{
+        for (long i = 0; i < parts; ++i) {
             const uint have = counts[row * parts + i];
             counts[row * parts + i] = sum;
             sum += have;
-        }}
+        }
         totals[row] = sum;
-    }}
-}}
+    }
+}
 
 __kernel void place_parts(__global const PAIR *restrict pairs, __global PAIR *restrict out,
                           __global const uint *restrict counts, __global const uint *restrict totals, long lines,
                           long length, long parts, long part, int shift)
-{{
+{
     const long number = get_global_id(0);
     if (number >= lines * parts) return;
     const long line = number / parts, mine = number % parts;
     uint starts[256], sum = 0;
-    for (int i = 0; i < 256; ++i) {{
+    for (int i = 0; i < 256; ++i) {
         starts[i] = sum + counts[(line * 256 + i) * parts + mine];
         sum += totals[line * 256 + i];
-    }}
+    }
     const long begin = line * length, end = begin + min((mine + 1) * part, length);
-    for (long i = begin + mine * part; i < end; ++i) {{
+    for (long i = begin + mine * part; i < end; ++i) {
         const PAIR pair = pairs[i];
         out[begin + starts[KEY(pair) >> shift & 255]++] = pair;
-    }}
-}}
-"""
-    signatures = {
-        "sort_short": "pqqq",
-        "sort_lines": "ppqqiq",
-        "count_parts": "ppqqqqi",
-        "add_up": "ppqq",
-        "place_parts": "ppppqqqqi",
     }
-    local = local_size(device)
+}
+"""
+
+_SIGNATURES = {
+    "sort_short": "pqqq",
+    "sort_lines": "ppqqiq",
+    "count_parts": "ppqqqqi",
+    "add_up": "ppqq",
+    "place_parts": "ppppqqqqi",
+}
+
+
+@memoize
+def _compile(device: Any, key: int) -> dict[str, Any]:
+    lanes, local = _LANES if device.is_cpu else 1, local_size(device)
+    source = f"{text(key)}{_lanes(key, lanes)}{_sort_short(lanes)}{_sort_lines(key)}{_SORT_PARTS}"
     return {
-        name: device.kernel(source, name, signature, what="sort", local=local) for name, signature in signatures.items()
+        name: device.kernel(source, name, signature, what="sort", local=local)
+        for name, signature in _SIGNATURES.items()
     }
 
 
@@ -207,7 +221,7 @@ def sort(pairs: Array, spare: Array, key: int, lines: int, length: int, digits: 
     The contents of both are lost.
     """
     device = pairs.device
-    kernels = _kernels(device, key)
+    kernels = _compile(device, key)
     if length <= _SHORT:
         (items,), chunk = cut(device, lines, max(_LANES, 2048 // length))
         items = _full(device, items if device.is_cpu else lines)

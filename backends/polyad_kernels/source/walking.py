@@ -22,7 +22,7 @@ from typing import Any
 
 from polyad.codegen.collapse import collapse
 
-from ..kept import kept
+from ..memo import memoize
 
 GRAIN = 4096
 """Elements of cheap work that are worth a work-item on a CPU device."""
@@ -87,7 +87,7 @@ def _merged(sizes: tuple[int, ...], steps: Sequence[tuple[int, ...]]) -> Any:
     return collapse(sizes, steps)
 
 
-@kept
+@memoize
 def parameters(rank: int, operands: str) -> str:
     """The kernel's parameters that describe a walk."""
     names = ["count", "chunk", *[f"n{dim}" for dim in range(rank)]]
@@ -101,7 +101,7 @@ def letters(rank: int, operands: str) -> str:
     return "q" * (2 + rank + len(operands) * (1 + rank))
 
 
-@kept
+@memoize
 def opening(rank: int, operands: str) -> str:
     """The text before the body."""
     last = rank - 1
@@ -124,7 +124,7 @@ def opening(rank: int, operands: str) -> str:
     return "\n".join(lines)
 
 
-@kept
+@memoize
 def closing(rank: int, operands: str) -> str:
     """The text after the body."""
     last = rank - 1

@@ -16,7 +16,7 @@ from polyad.base.layout import Layout, Shape, Strides
 from polyad.codegen import CPU, GPU, OPENCL_C, DeviceDescription, KernelSource
 from polyad.devices import registry
 from polyad_kernels.array import Array
-from polyad_kernels.kept import kept
+from polyad_kernels.memo import memoize
 
 from ..runtime.device import opened
 
@@ -26,7 +26,7 @@ _SMALLEST_CACHE = 1 << 24
 """Bytes; some drivers tell only of a second-level cache."""
 
 
-@kept
+@memoize
 def description(device: Any) -> DeviceDescription:
     """What the generator is told of *device*."""
     return DeviceDescription(
@@ -39,7 +39,7 @@ def description(device: Any) -> DeviceDescription:
     )
 
 
-@kept
+@memoize
 def runtime_on(device: Any) -> OpenCLRuntime:
     """What runs generated kernels on *device*, a `runtime.device.Device`."""
     return OpenCLRuntime(device)

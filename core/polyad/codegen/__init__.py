@@ -9,10 +9,12 @@
     hardware.py         what a device is to the generator
     collapse.py         fewer, longer dimensions for the same elements
     packs.py            what a GPU reads and writes at once
-    teams.py            what of a GPU shares a row
+    workgroups.py       how work items of a GPU share a row
     elementwise.py      kernels with a result at each place: `elementwise`, `elementwise_plan`
     tables.py           kernels over many arrays
-    reduction.py        kernels that make many elements few
+    variants.py         which kernel of those that follow serves given arrays
+    accumulators.py     what they accumulate in
+    reduction.py        kernels that make many elements few: `reduction`, `reduction_plan`
     rowwise.py          kernels of several stages over the same rows: `rowwise`, `rowwise_plan`
     row_statements.py   their statements
 
@@ -20,10 +22,13 @@ Nothing here runs anything or knows a device. A backend compiles the source, kee
 geometry. The simplest use is a single op; a fused chain of ops is the same call with a larger expression.
 """
 
+from typing import Any
+
+from ..compatibility.moved import missing
 from .collapse import broadcast_strides, by_memory, collapse, result_strides
 from .dialects import CUDA_C, DIALECTS, OPENCL_C, C, Dialect, bfloat_functions
 from .elementwise import ElementwisePlan, elementwise, elementwise_plan
-from .expression import Apply, Expression, Literal, Operand, Place, RowValue, Scalar, apply, cast, where
+from .expression import Apply, Expression, Iota, Literal, Operand, RowValue, Scalar, apply, cast, where
 from .formulas import FORMULAS
 from .frame import KernelSource, padded_rank
 from .hardware import CPU, GPU, DeviceDescription
@@ -33,8 +38,12 @@ from .writer import has_formula
 
 __all__ = [
     "C", "CPU", "CUDA_C", "DIALECTS", "FORMULAS", "GPU", "OPENCL_C", "Apply", "DeviceDescription", "Dialect",
-    "ElementwisePlan", "Expression", "KernelSource", "Literal", "Operand", "Place", "ReductionPlan", "RowValue",
+    "ElementwisePlan", "Expression", "KernelSource", "Literal", "Operand", "Iota", "ReductionPlan", "RowValue",
     "RowwisePlan", "Scalar", "Stage", "apply", "bfloat_functions", "broadcast_strides", "by_memory", "cast", "collapse",
     "elementwise", "elementwise_plan", "has_formula", "padded_rank", "reduction", "reduction_plan", "result_strides",
     "rowwise", "rowwise_lanes", "rowwise_pack", "rowwise_plan", "rowwise_unroll", "where",
 ]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    raise missing(__name__, name)

@@ -17,20 +17,20 @@ def collapse(shape: Shape, strides: Sequence[Strides]) -> tuple[Shape, tuple[Str
     ((24,), ((1,), (1,)))
     """
     sizes: list[int] = []
-    steps: list[list[int]] = []  # an entry for each kept dimension: each operand's stride
+    found: list[list[int]] = []  # for each dimension of the result, every operand's stride
     for dim, size in enumerate(shape):
         if size == 1:
             continue
-        step = [stride[dim] for stride in strides]
-        if sizes and all(outer == inner * size for outer, inner in zip(steps[-1], step, strict=True)):
+        own = [stride[dim] for stride in strides]
+        if sizes and all(outer == inner * size for outer, inner in zip(found[-1], own, strict=True)):
             sizes[-1] *= size
-            steps[-1] = step
+            found[-1] = own
         else:
             sizes.append(size)
-            steps.append(step)
+            found.append(own)
     if not sizes:
-        sizes, steps = [1], [[0] * len(strides)]
-    return tuple(sizes), tuple(tuple(step[operand] for step in steps) for operand in range(len(strides)))
+        return (1,), ((0,),) * len(strides)
+    return tuple(sizes), tuple(zip(*found, strict=True)) if strides else ()
 
 
 def by_memory(shape: Shape, strides: Sequence[Strides]) -> tuple[Shape, tuple[Strides, ...]]:
@@ -48,3 +48,21 @@ def by_memory(shape: Shape, strides: Sequence[Strides]) -> tuple[Shape, tuple[St
             shape = tuple([shape[dim] for dim in order])
             strides = [tuple([operand[dim] for dim in order]) for operand in strides]
     return collapse(shape, strides)
+
+
+def outer_sizes(sizes: Shape, rank: int) -> Shape:
+    """The sizes of all dimensions but the inner one, for a kernel that walks *rank* dimensions.
+
+    >>> outer_sizes((5, 6), 4)
+    (1, 1, 5)
+    """
+    return (1,) * (rank - len(sizes)) + sizes[:-1]
+
+
+def inner_first(strides: Strides, rank: int) -> Strides:
+    """An array's strides in the order of a geometry: the inner one, then the outer ones of *rank* dimensions.
+
+    >>> inner_first((6, 1), 4)
+    (1, 0, 0, 6)
+    """
+    return (strides[-1], *(0,) * (rank - len(strides)), *strides[:-1])

@@ -81,8 +81,8 @@ class Dialect:
             instances do not cooperate.
         shared: before the type of memory that a group shares; barrier: the statement at which a group meets.
         warp: how many neighbours in a group exchange values without memory; 1: none do.
-        exchanged: what the neighbour has in the variable {value} whose number among {team} differs by the bit {apart};
-            first: what the first of {team} neighbours has. All of a warp are to be there.
+        exchanged: what the neighbour has in the variable {value} whose number among {items} differs by the bit {apart};
+            first: what the first of {items} neighbours has. All of a warp are to be there.
         pack: the declaration of ``{name}``, ``{n}`` numbers ``v`` of a ``{type}``, aligned to ``{bytes}``.
         addresses: whether a number that a kernel is given may be the address of an array.
         unroll: before a loop of known length whose turns are to be written one behind the other.
@@ -285,8 +285,8 @@ CUDA_C = Dialect(
     shared="__shared__ ",
     barrier="__syncthreads();",
     warp=32,
-    exchanged="__shfl_xor_sync(0xffffffffu, {value}, {apart}, {team})",
-    first="__shfl_sync(0xffffffffu, {value}, 0, {team})",
+    exchanged="__shfl_xor_sync(0xffffffffu, {value}, {apart}, {items})",
+    first="__shfl_sync(0xffffffffu, {value}, 0, {items})",
     pack="typedef struct __align__({bytes}) {{ {type} v[{n}]; }} {name};\n",
     unroll="#pragma unroll",
     turns="#pragma unroll 1",

@@ -13,20 +13,21 @@ keeps kernels small, since compiling them is what a first call pays for. On CPUs
 any inner strides, and, for arrays that are worth it, those for the inner strides of most calls, where every result is
 dense and every operand dense or constant along a row; with very many elements these write past the caches.
 
-The kernel's parameters, in order: the results' pointers, the operands' pointers (none for a `Place`), the scalars (a
+The kernel's parameters, in order: the results' pointers, the operands' pointers (none for a `Iota`), the scalars (a
 complex number is two, a bool or integer an int64), the geometry.
 """
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..base.layout import Shape, Strides
-from .collapse import by_memory
+from .collapse import by_memory, inner_first, outer_sizes
 from .dialects import Dialect
-from .expression import Expression, Operand, Place
+from .expression import Expression, Iota, Operand
 from .frame import (
     MIN_CHUNK,
     KernelSource as KernelSource,
@@ -79,69 +80,105 @@ def elementwise(
     lanes = lanes_for(expressions, dialect, device)
     results = [expression.dtype for expression in expressions]
     parameters = Parameters.of(dialect, results, leaves)
-    wide, outer = dialect.wide, rank - 1
-    base, step = 4 + outer, rank + 1
-    dtypes = [*results, *(operand.dtype for operand in leaves.operands)]
-    places = range(len(dtypes))
+    text = _ElementwiseText(expressions, dialect, leaves, lanes, rank, inner)
+    body = text.body(stream, pack, keep_loop=device.kind != CPU)
     head = neighbouring(dialect) if device.kind == CPU else interleaved(dialect)
-    head.append(f"    {wide} row = {'unit / g.at[1]' if outer else '0'};")
-    head.append(f"    const {wide} first = (unit - row * g.at[1]) * g.at[2];")
-    head.append(f"    const {wide} last = first + g.at[2] < g.at[3] ? first + g.at[2] : g.at[3];")
-    apart = [f"s{n}" if inner is None else str(inner[n]) for n in places]
-    for n in places:
-        head.append(f"    {wide} at{n} = g.at[{base + n * step}];")
-        if inner is None:
-            head.append(f"    const {wide} s{n} = g.at[{base + n * step + 1}];")
-    for dim in range(outer - 1, -1, -1):
-        head.append(f"    {{ const {wide} rest = row / g.at[{4 + dim}], at = row - rest * g.at[{4 + dim}]; row = rest;")
-        head += [f"      at{n} += at * g.at[{base + n * step + 2 + dim}];" for n in places]
-        head.append("    }")
-    writer = Writer(dialect, lanes)
-    declare_scalars(writer, leaves.scalars)
-    lifted, writer.lines, declared = writer.lines, [], dict(writer.known)
-    for n, operand in enumerate(leaves.operands):
-        at = len(results) + n
-        writer.known[operand] = load_operand(
-            writer, operand, f"in{n}", _element(at, apart[at], operand), apart[at], "m"
-        )
-    values = [writer.value(expression) for expression in expressions]
-    for n, (dtype, value) in enumerate(zip(results, values, strict=True)):
-        place = _element(n, apart[n], Operand(n, dtype))
-        writer.lines += writer.store(dtype, value, f"out{n} + {place}", apart[n], "m", stream)
-    scalar = writer.lines
-    whole: list[str] = []
-    if pack > 1:
+    body = [*text.lifted, *head, *(f"    {line}" for line in (*text.head(), *body)), "}"]
+    functions = text.writer.functions.values()
+    return kernel_source(dialect, name, parameters, text.base(len(text.apart)), functions, body, lanes=lanes, rank=rank)
+
+
+class _ElementwiseText:
+    """The statements of a kernel, of which results and operands are numbered together."""
+
+    def __init__(
+        self,
+        expressions: Sequence[Expression],
+        dialect: Dialect,
+        leaves: Leaves,
+        lanes: int,
+        rank: int,
+        inner: Strides | None,
+    ) -> None:
+        self.expressions, self.dialect, self.leaves, self.rank, self.inner = expressions, dialect, leaves, rank, inner
+        count = len(expressions) + len(leaves.operands)
+        self.apart = [f"s{n}" for n in range(count)] if inner is None else [str(inner[n]) for n in range(count)]
+        self.writer = Writer(dialect, lanes)
+        declare_scalars(self.writer, leaves.scalars)
+        self.lifted, self._scalars = self.writer.lines, dict(self.writer.known)
+
+    def base(self, n: int) -> int:
+        """Where the geometry has array *n*."""
+        return 3 + self.rank + n * (self.rank + 1)
+
+    def head(self) -> list[str]:
+        """Where the unit's chunk begins in every array."""
+        index, outer = self.dialect.wide, self.rank - 1
+        lines = [
+            f"{index} row = {'unit / g.at[1]' if outer else '0'};",
+            f"const {index} first = (unit - row * g.at[1]) * g.at[2];",
+            f"const {index} last = first + g.at[2] < g.at[3] ? first + g.at[2] : g.at[3];",
+        ]
+        for n in range(len(self.apart)):
+            lines.append(f"{index} at{n} = g.at[{self.base(n)}];")
+            if self.inner is None:
+                lines.append(f"const {index} s{n} = g.at[{self.base(n) + 1}];")
+        for dim in range(outer - 1, -1, -1):
+            size = f"g.at[{4 + dim}]"
+            lines.append(f"{{ const {index} rest = row / {size}, at = row - rest * {size}; row = rest;")
+            lines += [f"  at{n} += at * g.at[{self.base(n) + 2 + dim}];" for n in range(len(self.apart))]
+            lines.append("}")
+        return lines
+
+    def body(self, stream: bool, pack: int, keep_loop: bool) -> list[str]:
+        """The loop over the chunk; it is to *keep_loop* where it is only what a pack leaves over."""
+        index, lanes = self.dialect.wide, self.writer.lanes
+        step = self._take_vector(stream)
+        lines = [*(self._take_pack(pack) if pack > 1 else ()), *independent(self.dialect, self.inner)]
+        if self.dialect.turns and keep_loop:
+            lines.append(self.dialect.turns)
+        lines.append(f"for ({index} j = first; j < last; j += {lanes}) {{")
+        if lanes > 1:
+            lines.append(f"    const int m = last - j < {lanes} ? (int)(last - j) : {lanes};")
+        return [*lines, *(f"    {line}" for line in step), "}"]
+
+    def _take_vector(self, stream: bool) -> list[str]:
+        """Statements that compute a vector, which begins at j, or a single element."""
+        writer = self.writer
+        writer.lines, writer.known = [], dict(self._scalars)
+        for n, operand in enumerate(self.leaves.operands):
+            at = len(self.expressions) + n
+            writer.known[operand] = load_operand(
+                writer, operand, f"in{n}", _element(at, self.apart[at], operand), self.apart[at], "m"
+            )
+        values = [writer.value(expression) for expression in self.expressions]
+        for n, (expression, value) in enumerate(zip(self.expressions, values, strict=True)):
+            place = _element(n, self.apart[n], Operand(n, expression.dtype))
+            writer.lines += writer.store(expression.dtype, value, f"out{n} + {place}", self.apart[n], "m", stream)
+        return writer.lines
+
+    def _take_pack(self, pack: int) -> list[str]:
+        """Statements that compute a chunk that is a whole pack."""
+        writer = self.writer
         packs = Packs(writer, pack)
-        writer.lines, writer.known = [], declared
-        for n, operand in enumerate(leaves.operands):
-            at = len(results) + n
-            if isinstance(operand, Operand) and apart[at] == "1":
-                pointer = packs.loaded(operand.dtype, f"pack{at}", f"in{n} + at{at} + first")
-                writer.known[operand] = load_operand(writer, operand, pointer, "c", "1", "1")
-            else:
-                place = _element(at, apart[at], operand, "(first + c)")
-                writer.known[operand] = load_operand(writer, operand, f"in{n}", place, apart[at], "1")
-        values = [writer.value(expression) for expression in expressions]
-        for n, (dtype, value) in enumerate(zip(results, values, strict=True)):
-            pointer = packs.stored(dtype, f"pack{n}", f"out{n} + at{n} + first")
-            writer.lines += writer.store(dtype, value, f"{pointer} + c", "1", "1")
-        taken = [f"        {line}" for line in packs.around(writer.lines)]
-        whole = [f"    if (last - first == {pack}) {{", *taken, "        continue;", "    }"]
-        writer.lines = scalar
-    loop = [f"    {line}" for line in (*whole, *independent(dialect, inner))]
-    if dialect.turns and device.kind != CPU:  # what a pack leaves over
-        loop.append(f"    {dialect.turns}")
-    loop.append(f"    for ({wide} j = first; j < last; j += {lanes}) {{")
-    if lanes > 1:
-        loop.append(f"        const int m = last - j < {lanes} ? (int)(last - j) : {lanes};")
-    body = [*lifted, *head, *loop, *(f"        {line}" for line in writer.lines), "    }", "}"]
-    numbers = base + len(dtypes) * step
-    return kernel_source(dialect, name, parameters, numbers, writer.functions.values(), body, lanes=lanes, rank=rank)
+        writer.lines, writer.known = [], dict(self._scalars)
+        for n, operand in enumerate(self.leaves.operands):
+            at = len(self.expressions) + n
+            pointer, place, apart = f"in{n}", _element(at, self.apart[at], operand, "(first + c)"), self.apart[at]
+            if isinstance(operand, Operand) and apart == "1":
+                pointer, place = packs.load(operand.dtype, f"pack{at}", f"in{n} + at{at} + first"), "c"
+            writer.known[operand] = load_operand(writer, operand, pointer, place, apart, "1")
+        values = [writer.value(expression) for expression in self.expressions]
+        for n, (expression, value) in enumerate(zip(self.expressions, values, strict=True)):
+            pointer = packs.store(expression.dtype, f"pack{n}", f"out{n} + at{n} + first")
+            writer.lines += writer.store(expression.dtype, value, f"{pointer} + c", "1", "1")
+        step = [f"        {line}" for line in packs.around(writer.lines)]
+        return [f"    if (last - first == {pack}) {{", *step, "        continue;", "    }"]
 
 
-def _element(n: int, stride: str, operand: Operand | Place, j: str = "j") -> str:
+def _element(n: int, stride: str, operand: Operand | Iota, j: str = "j") -> str:
     place = {"0": f"at{n}", "1": f"at{n} + {j}"}.get(stride, f"at{n} + {j} * {stride}")
-    if isinstance(operand, Place):
+    if isinstance(operand, Iota):
         return f"({place})"
     parts = factor(operand.dtype)
     return f"{parts} * ({place})" if parts > 1 else place
@@ -188,50 +225,37 @@ def elementwise_plan(
     """
     if 0 in shape:
         return ElementwisePlan(1, None, False, 0, b"")
-    sizes, steps = by_memory(shape, strides)
-    rank = padded_rank(len(sizes))
-    if rank > len(sizes):
-        pad = rank - len(sizes)
-        sizes, steps = (1,) * pad + sizes, tuple([(0,) * pad + step for step in steps])
-    length, rows = sizes[-1], 1
-    for size in sizes[:-1]:
-        rows *= size
+    sizes, strides = by_memory(shape, strides)
+    rank, length, elements = padded_rank(len(sizes)), sizes[-1], math.prod(sizes)
     inner, stream = None, False
     if device.kind == CPU:
-        # Chunks are handed out as instances get to them: more than there are cores, so that none waits for the last.
-        share = -(-rows * length // device.workers)
+        # Chunks are handed out as work items get to them: more than there are cores, so that none waits for the last.
+        share = -(-elements // device.workers)
         chunk = max(share, MIN_CHUNK) if share < length else length
         chunk = -(-chunk // lanes) * lanes
-        inner = known_inner(steps, lanes, results, rows * length)
-        if (
-            inner is not None
-            and lanes > 1
-            and rows * length * len(steps) * (device.vector_bytes // lanes) > device.cache_bytes
-        ):
-            stream = not any(
-                place % lanes for step, offset in zip(steps[:results], offsets) for place in (offset, *step[:-1])
-            )
-        pack = 1
+        inner, pack = known_inner(strides, lanes, results, elements), 1
+        if inner is not None and lanes > 1:
+            # Vectors are aligned where packs of as many elements would be.
+            exceeds = elements * len(strides) * (device.vector_bytes // lanes) > device.cache_bytes
+            stream = exceeds and packs_fit(lanes, strides[:results], offsets[:results])
     else:
-        inner = known_inner(steps, lanes, results, rows * length) if pack > 1 else None
-        if inner is None or (rows > 1 and length % pack) or length < pack or not packs_fit(pack, steps, offsets):
+        inner = known_inner(strides, lanes, results, elements) if pack > 1 else None
+        rows_split = elements > length and length % pack
+        if inner is None or rows_split or length < pack or not packs_fit(pack, strides, offsets):
             inner, pack = None, 1
         chunk = pack
     chunks = -(-length // chunk)
-    units = rows * chunks
-    numbers = [units, chunks, chunk, length, *sizes[:-1]]
-    for offset, step in zip(offsets, steps, strict=True):
-        numbers += (offset, step[-1], *step[:-1])
-    if device.kind != CPU or chunks > 1:
-        instances = units
-    else:
-        # Rows are short: several an instance.
-        instances = max(1, min(units, units * length // MIN_CHUNK))
+    units = elements // length * chunks
+    numbers = [units, chunks, chunk, length, *outer_sizes(sizes, rank)]
+    for offset, own in zip(offsets, strides, strict=True):
+        numbers += (offset, *inner_first(own, rank))
+    # Where rows are short, a work item takes several.
+    instances = units if device.kind != CPU or chunks > 1 else max(1, min(units, elements // MIN_CHUNK))
     instances = min(instances, 2 * device.workers)
     return ElementwisePlan(rank, inner, stream, instances, struct.pack(f"{len(numbers)}q", *numbers), pack)
 
 
-def known_inner(steps: Sequence[Strides], lanes: int, results: int, elements: int) -> Strides | None:
+def known_inner(strides: Sequence[Strides], lanes: int, results: int, elements: int) -> Strides | None:
     """The inner strides, if a CPU's kernel for just these is worth having: vectors are loaded whole or repeat a number.
 
     Without vectors in the language, they are the compiler's, which needs to know the strides.
@@ -241,8 +265,8 @@ def known_inner(steps: Sequence[Strides], lanes: int, results: int, elements: in
     """
     if lanes > 1 and elements < MIN_CHUNK:
         return None
-    inner = tuple([step[-1] for step in steps])
-    for n, step in enumerate(inner):
-        if step != 1 and (step or n < results):
+    inner = tuple([own[-1] for own in strides])
+    for n, stride in enumerate(inner):
+        if stride != 1 and (stride or n < results):
             return None
     return inner

@@ -14,7 +14,7 @@ polyad.float32
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from weakref import WeakValueDictionary
@@ -25,8 +25,8 @@ from .formulas import OPS, PREDICATES
 
 Number = bool | int | float | complex
 
-KEPT = 512
-"""How many results a function of expressions keeps: a body lowered for new layouts builds what it built before."""
+CACHED = 512
+"""How many results a function of expressions caches: a body lowered for new layouts builds what it built before."""
 
 
 class Expression:
@@ -92,8 +92,8 @@ class Operand(Expression):
 
 
 @dataclass(frozen=True, slots=True)
-class Place(Expression):
-    """A number that counts places instead of an element in memory: offset + sum of coordinate * stride.
+class Iota(Expression):
+    """A number that counts the iteration space instead of an element in memory: offset + sum of index * stride.
 
     It takes part as operand number *position*, with strides and an offset but no memory.
     """
@@ -189,7 +189,7 @@ class Apply(Expression):
 _applied: WeakValueDictionary[tuple[str, tuple[Expression, ...], DType], Apply] = WeakValueDictionary()
 
 
-@lru_cache(KEPT)
+@lru_cache(CACHED)
 def apply(op: str, *arguments: Expression, dtype: DType | None = None) -> Apply:
     """*op* of *arguments*; the result dtype follows from the op unless it is a cast.
 
@@ -239,22 +239,48 @@ def inside(node: Expression) -> tuple[Expression, ...]:
     return node.arguments if isinstance(node, Apply) else (node.whole,) if isinstance(node, Part) else ()
 
 
-@lru_cache(KEPT)
-def leaves_of(*expressions: Expression) -> tuple[Expression, ...]:
-    """Every operand, place, scalar, row value and literal that occurs, each once."""
-    found: list[Expression] = []
-    seen: set[Expression] = set()
+def nodes_of(*expressions: Expression) -> list[Expression]:
+    """Every expression that occurs in *expressions*, each once."""
+    found: dict[Expression, None] = {}
     waiting = list(expressions)
     while waiting:
         node = waiting.pop()
-        if node in seen:
-            continue
-        seen.add(node)
-        if inner := inside(node):
-            waiting.extend(inner)
-        else:
-            found.append(node)
-    return tuple(found)
+        if node not in found:
+            found[node] = None
+            waiting.extend(inside(node))
+    return list(found)
+
+
+def arguments_first(expressions: Sequence[Expression], known: Mapping[Expression, object]) -> Iterator[Expression]:
+    """What occurs in *expressions* and is not *known*, each after what it is made of. Who iterates makes each known."""
+    waiting = list(expressions)
+    while waiting:
+        node = waiting[-1]
+        if missing := [] if node in known else [each for each in inside(node) if each not in known]:
+            waiting += missing
+        elif waiting.pop() not in known:
+            yield node
+
+
+def invariant_parts(expressions: Sequence[Expression], varies: Callable[[Expression], bool]) -> list[Expression]:
+    """The largest parts of *expressions* of which nothing *varies*."""
+    varying: dict[Expression, bool] = {}
+    for node in arguments_first(expressions, varying):
+        varying[node] = varies(node) or any(varying[each] for each in inside(node))
+    found: dict[Expression, None] = {}
+    waiting = list(expressions)
+    while waiting:
+        node = waiting.pop()
+        if node not in found:
+            found[node] = None
+            waiting.extend(inside(node) if varying[node] else ())
+    return [node for node in found if not varying[node]]
+
+
+@lru_cache(CACHED)
+def leaves_of(*expressions: Expression) -> tuple[Expression, ...]:
+    """Every operand, iota, scalar, row value and literal that occurs, each once."""
+    return tuple([node for node in nodes_of(*expressions) if not inside(node)])
 
 
 def substituted(expressions: Sequence[Expression], replaced: Mapping[Expression, Expression]) -> list[Expression]:
@@ -262,24 +288,13 @@ def substituted(expressions: Sequence[Expression], replaced: Mapping[Expression,
     return list(_substituted(tuple(expressions), tuple(replaced.items())))
 
 
-@lru_cache(KEPT)
+@lru_cache(CACHED)
 def _substituted(
     expressions: tuple[Expression, ...], replaced: tuple[tuple[Expression, Expression], ...]
 ) -> tuple[Expression, ...]:
     known: dict[Expression, Expression] = dict(replaced)
-    waiting = list(expressions)
-    while waiting:
-        node = waiting[-1]
-        if node in known:
-            waiting.pop()
-            continue
-        inner = inside(node)
-        missing = [each for each in inner if each not in known]
-        if missing:
-            waiting += missing
-            continue
-        waiting.pop()
-        parts = tuple([known[each] for each in inner])
+    for node in arguments_first(expressions, known):
+        parts = tuple([known[each] for each in inside(node)])
         if isinstance(node, Apply):
             known[node] = Apply(node.op, parts, node.dtype)
         else:
@@ -289,11 +304,4 @@ def _substituted(
 
 def dtypes_of(*expressions: Expression) -> set[DType]:
     """Every dtype in which something is loaded or computed."""
-    seen: set[Expression] = set()
-    waiting = list(expressions)
-    while waiting:
-        node = waiting.pop()
-        if node not in seen:
-            seen.add(node)
-            waiting.extend(inside(node))
-    return {node.dtype for node in seen}
+    return {node.dtype for node in nodes_of(*expressions)}

@@ -9,7 +9,7 @@ from ..base.dtypes import FLOATING, DType, int64
 from ..base.layout import Strides
 from ..errors import ArgumentError, DTypeError
 from .dialects import Dialect
-from .expression import Expression, Operand, Place, Scalar, dtypes_of, leaves_of
+from .expression import Expression, Iota, Operand, Scalar, dtypes_of, leaves_of
 from .hardware import CPU, DeviceDescription
 from .writer import Writer, computed_in
 
@@ -67,7 +67,7 @@ def padded_rank(rank: int) -> int:
 class Leaves:
     """What a kernel's expressions refer to: operands by position, numbers by position."""
 
-    operands: tuple[Operand | Place, ...]
+    operands: tuple[Operand | Iota, ...]
     scalars: tuple[Scalar, ...]
 
     @classmethod
@@ -75,7 +75,7 @@ class Leaves:
         """Raises RuntimeError or ValueError for positions with gaps or with two dtypes."""
         found: dict[type, dict[int, Expression]] = {Operand: {}, Scalar: {}}
         for leaf in leaves_of(*expressions):
-            if not isinstance(leaf, (Operand, Place, Scalar)):
+            if not isinstance(leaf, (Operand, Iota, Scalar)):
                 continue
             before = found[Scalar if isinstance(leaf, Scalar) else Operand].setdefault(leaf.position, leaf)
             if before != leaf:
@@ -116,9 +116,9 @@ def declare_scalars(writer: Writer, scalars: Sequence[Scalar]) -> None:
 
 
 def load_operand(
-    writer: Writer, operand: Operand | Place, pointer: str, place: str, stride: str, count: str
+    writer: Writer, operand: Operand | Iota, pointer: str, place: str, stride: str, count: str
 ) -> tuple[str, ...]:
-    """Variables with an operand's elements, or with the numbers that a `Place` counts."""
+    """Variables with an operand's elements, or with the numbers that a `Iota` counts."""
     if isinstance(operand, Operand):
         return writer.load(operand.dtype, f"{pointer} + {place}", stride, count)
     vector, scalar = writer.type_of(operand.dtype), writer.dialect.types[operand.dtype]

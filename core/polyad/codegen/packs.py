@@ -1,4 +1,4 @@
-"""Packs: what an instance on a GPU reads or writes at once, up to 16 bytes of each array.
+"""Packs: what a work item on a GPU reads or writes at once, up to 16 bytes of each array.
 
 GPUs have no vectors to compute with, but their memory is fastest at accesses of 16 bytes. A kernel with packs loads one
 of each dense operand, computes number by number in a loop that the compiler unrolls, and stores one of each result.
@@ -14,15 +14,18 @@ from collections.abc import Sequence
 from ..base.dtypes import DType
 from ..base.layout import Strides
 from .dialects import Dialect
-from .expression import Apply, Expression, Operand, inside, leaves_of
+from .expression import Apply, Expression, Operand, leaves_of, nodes_of
 from .hardware import CPU, DeviceDescription
 from .writer import Writer
 
 PACK_BYTES = 16
 """The widest access of a GPU."""
 
-_MOST, _COSTLY = 8, 48
-"""Numbers in a pack, and ops on an element from which computing takes longer than memory, and packs only registers."""
+_MOST = 8
+"""Numbers in a pack."""
+
+_COSTLY = 48
+"""Ops on an element from which computing takes longer than memory: then packs would only take registers."""
 
 
 def pack_for(expressions: Sequence[Expression], dialect: Dialect, device: DeviceDescription) -> int:
@@ -39,20 +42,10 @@ def pack_for(expressions: Sequence[Expression], dialect: Dialect, device: Device
         return 1
     found = [each.dtype for each in expressions]
     found += [leaf.dtype for leaf in leaves_of(*expressions) if isinstance(leaf, Operand)]
-    if any(dtype.is_complex for dtype in found) or _ops(expressions) >= _COSTLY:
+    ops = sum(isinstance(node, Apply) for node in nodes_of(*expressions))
+    if any(dtype.is_complex for dtype in found) or ops >= _COSTLY:
         return 1
     return max(1, min(_MOST, PACK_BYTES // min(dtype.itemsize for dtype in found)))
-
-
-def _ops(expressions: Sequence[Expression]) -> int:
-    seen: set[Expression] = set()
-    waiting = list(expressions)
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, Apply) and node not in seen:
-            seen.add(node)
-            waiting.extend(inside(node))
-    return len(seen)
 
 
 def packs_fit(pack: int, strides: Sequence[Strides], offsets: Sequence[int]) -> bool:
@@ -74,34 +67,34 @@ class Packs:
         self.before: list[str] = []
         self.after: list[str] = []
 
-    def loaded(self, dtype: DType, name: str, place: str) -> str:
+    def load(self, dtype: DType, name: str, place: str) -> str:
         """A pointer to number c of what is read from *place*, into a variable *name*."""
         address = self.writer.dialect.address
         own = self._type(dtype)
         self.before.append(f"const {own} {name} = *(const {address}{own} *)({place});")
-        return f"{self._seen(dtype, 'const ')}{name}.v"
+        return f"{self._pointer_to(dtype, 'const ')}{name}.v"
 
-    def stored(self, dtype: DType, name: str, place: str) -> str:
+    def store(self, dtype: DType, name: str, place: str) -> str:
         """A pointer to number c of what is written to *place* in the end, from a variable *name*."""
         own = self._type(dtype)
         self.before.append(f"{own} {name};")
         self.after.append(f"*({self.writer.dialect.address}{own} *)({place}) = {name};")
-        return f"{self._seen(dtype)}{name}.v"
+        return f"{self._pointer_to(dtype)}{name}.v"
 
     def around(self, lines: Sequence[str]) -> list[str]:
         """The step, of which *lines* take element c."""
         head = [self.writer.dialect.unroll, f"for (int c = 0; c < {self.pack}; ++c) {{"]
         return [*self.before, *filter(None, head), *lines, "}", *self.after]
 
-    def _seen(self, dtype: DType, how: str = "") -> str:
-        kept, memory = self.writer.variable(dtype), self.writer.dialect.types[dtype]
-        return "" if kept == memory else f"({how}{memory} *)"
+    def _pointer_to(self, dtype: DType, how: str = "") -> str:
+        held, memory = self.writer.variable(dtype), self.writer.dialect.types[dtype]
+        return "" if held == memory else f"({how}{memory} *)"
 
     def _type(self, dtype: DType) -> str:
-        kept = self.writer.variable(dtype)
-        name = f"Pack{self.pack}_{kept.replace(' ', '_')}"
+        held = self.writer.variable(dtype)
+        name = f"Pack{self.pack}_{held.replace(' ', '_')}"
         size = min(PACK_BYTES, self.pack * dtype.itemsize)
         self.writer.functions.setdefault(
-            name, self.writer.dialect.pack.format(type=kept, n=self.pack, bytes=size, name=name)
+            name, self.writer.dialect.pack.format(type=held, n=self.pack, bytes=size, name=name)
         )
         return name

@@ -2,7 +2,7 @@
 walks given arrays.
 
 What is reduced is any expression, so that ``sum(x * y)`` reads x and y once. The iteration space has *kept* dimensions,
-which the result has, and *reduced* ones; both are collapsed apart. A kernel has either of two shapes:
+which the result has, and *reduced* ones; both are collapsed apart. A kernel goes either of two ways:
 
     along    vectors lie along the inner reduced dimension: sums of rows, or of everything
     across   vectors lie along the inner kept dimension: sums of columns
@@ -12,13 +12,13 @@ an addition need not wait for the one before, and the columns of a step fill who
 
 The reduced dimensions are cut into segments of at most `SEGMENT` elements. Each is accumulated by itself and then added
 to the total, which bounds how rounding errors grow; vectors have an accumulator a lane besides. Where there are fewer
-results than instances, the segments are shared out in *splits*, and a second pass reduces their partial results. That,
-and not barriers, is how work is shared on CPUs, and among the groups of a GPU: it is deterministic.
+results than work items, the segments are shared out in *splits*, and a second pass reduces their partial results. That,
+and not barriers, is how work is shared on CPUs, and among the workgroups of a GPU: it is deterministic.
 
-On GPUs, a team of instances walks a split along, so that neighbours read what lies side by side, see
-`polyad.codegen.teams`. Its places are counted through all of the reduced dimensions, in segments of their own.
+On GPUs, several work items walk a split along, so that neighbours read what lies side by side, see
+`polyad.codegen.workgroups`. They count its elements through all of the reduced dimensions, in segments of their own.
 
-The geometry, as in `elementwise`; for a team, the third and the fourth number count places:
+The geometry, as in `elementwise`; where work items share a split, the third and the fourth number count elements:
 
     units, splits, segments a split, segments, chunks, chunk, inner reduced length, kept blocks a row,
     inner kept length,
@@ -34,15 +34,22 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..base.dtypes import BOOL, FLOATING, DType, iinfo
+from ..base.dtypes import DType
 from ..base.layout import Shape, Strides
-from ..errors import ArgumentError, NotSupported
-from .collapse import by_memory
-from .complex_numbers import LOWERED
+from .accumulators import (
+    SEGMENT,
+    Accumulators,
+    check_reducer,
+    fold_lanes,
+    for_columns,
+    reduction_clause,
+    symmetric,
+    unroll_for as unroll_for,
+)
+from .collapse import inner_first
 from .dialects import Dialect
 from .elementwise import known_inner
-from .expression import Apply, Expression, Local, Operand, apply, cast
-from .formulas import formula, is_cheap
+from .expression import Expression, Local, Operand, cast
 from .frame import (
     KernelSource,
     Leaves,
@@ -54,60 +61,20 @@ from .frame import (
     lanes_for,
     load_operand,
     neighbouring,
-    padded_rank,
 )
 from .hardware import CPU, DeviceDescription
 from .packs import Packs, packs_fit
-from .teams import added_up, numbered, team_for, walk
-from .writer import Writer, computed_in, letter_of
+from .variants import STRIDED, WIDTH, Space, Variant, nearness
+from .workgroups import add_up_row, choose_workgroup, declare_members, walk_rows
+from .writer import Writer, computed_in
 
-SEGMENT = 1024
-"""Elements that are accumulated before they join the total."""
+_BAND = 16
+"""Rows that a reduction across accumulates before they join the total: few enough for a processor to prefetch each."""
 
-UNROLLED = 4
-"""Vectors a step: a chain of additions has a latency of four."""
-
-_FEW = 8
-"""Ops on an element that hide no latency."""
-
-WIDTH = 64
-"""Columns side by side that are walked together where there are no vectors."""
-
-_BAND, _TALL = 16, 1 << 21
-"""Rows of which columns are reduced before they join the total, and the elements from which each such band is a split:
-its rows are so few that the processor fetches ahead in each of them, and what it makes is a sixteenth.
+_TALL = 1 << 21
+"""Elements from which a reduction across makes a split of every `_BAND` rows: what the second pass then reads is a
+sixteenth of what the first one reads.
 """
-
-COMBINED_BY = {
-    "sum": "add", "prod": "mul", "amax": "maximum", "amin": "minimum", "any": "maximum", "all": "minimum",
-}  # fmt: skip
-"""The op that combines two elements, by reduction."""
-
-
-def identity(reducer: str, dtype: DType) -> bool | int | float:
-    """What changes no element: the result of reducing nothing.
-
-    >>> import polyad
-    >>> identity("amax", polyad.int8), identity("prod", polyad.float32)
-    (-128, 1)
-    """
-    if reducer in ("sum", "any"):
-        return 0
-    if reducer in ("prod", "all"):
-        return 1
-    if dtype.category == BOOL:
-        return reducer == "amin"
-    if dtype.category == FLOATING:
-        return -math.inf if reducer == "amax" else math.inf
-    return iinfo(dtype).min if reducer == "amax" else iinfo(dtype).max
-
-
-def check_reducer(reducer: str, dtype: DType) -> None:
-    """Raises ValueError for an unknown reducer, NotImplementedError for one that *dtype* does not have."""
-    if reducer not in COMBINED_BY:
-        raise ArgumentError(f"codegen: no reduction {reducer}", fix=f"use one of {', '.join(COMBINED_BY)}")
-    if dtype.is_complex and COMBINED_BY[reducer] not in LOWERED:
-        raise NotSupported(f"codegen: {reducer} of {dtype.name}", fix="reduce the real and imaginary parts")
 
 
 def reduction(
@@ -117,24 +84,17 @@ def reduction(
     device: DeviceDescription | None = None,
     *,
     result: DType | None = None,
-    across: bool = False,
-    kept_rank: int = 1,
-    reduced_rank: int = 1,
-    inner: Strides | None = None,
-    unroll: int = 1,
-    team: int = 1,
-    group: int = 1,
-    pack: int = 1,
+    variant: Variant = STRIDED,
     name: str = "kernel_",
 ) -> KernelSource:
     """The kernel that reduces *expression*, in whose dtype it accumulates.
 
     Args:
         expression: what is reduced.
-        reducer: a key of `COMBINED_BY`.
+        reducer: a key of `polyad.codegen.accumulators.COMBINED_BY`.
         dialect, device: the language, and what decides the number of lanes.
         result: the dtype that is written; by default the expression's.
-        across, kept_rank, reduced_rank, inner, unroll, team, group, pack: what the arrays' `ReductionPlan` says.
+        variant: what the arrays' `ReductionPlan` says.
         name: of the kernel function.
 
     Raises ValueError for an unknown reducer, NotImplementedError for one that the dtype lacks, and what `elementwise`
@@ -148,319 +108,245 @@ def reduction(
     """
     check_reducer(reducer, expression.dtype)
     device = device or DeviceDescription()
+    result = result or expression.dtype
     leaves = Leaves.of([expression])
-    dtype = expression.dtype
-    result = result or dtype
     lanes = lanes_for([expression, cast(expression, result)], dialect, device)
     parameters = Parameters.of(dialect, [result], leaves)
-    wide = dialect.wide
-    kept, reduced = kept_rank - 1, reduced_rank - 1
-    head_size = 9 + kept + reduced
-    result_step, step = 3 + kept, 3 + kept + reduced
-    first_operand = head_size + result_step
-    operands = range(1, 1 + len(leaves.operands))
-    base = {0: head_size, **{n: first_operand + (n - 1) * step for n in operands}}
+    text = _ReductionText(expression, reducer, dialect, leaves, lanes, result, variant)
+    body = text.body()
+    return kernel_source(
+        dialect, name, parameters, text.base(1 + len(leaves.operands)), text.writer.functions.values(),
+        (*text.lifted, *body), lanes=lanes, rank=variant.kept_rank, group=variant.group,
+    )  # fmt: skip
 
-    writer = Writer(dialect, lanes)
-    declare_scalars(writer, leaves.scalars)
-    nothing = identity(reducer, dtype)
-    parts = factor(dtype)
-    # Columns that lie side by side where there are no vectors: a loop over c, in which accumulators are arrays.
-    width, unroll = (unroll, 1) if across and lanes == 1 else (1, unroll)
-    c = "[c]" if width > 1 else ""
-    zeros = [writer.constant(nothing, dtype), writer.constant(0, dtype)][:parts]
-    lifted, numbers = writer.lines, dict(writer.known)
-    near = [f"{'k' if across else 'r'}{n}" if inner is None else str(inner[n - 1]) for n in operands]
 
-    def taken(u: int, count: str) -> list[str]:
+class _ReductionText:
+    """The statements of a kernel. In the geometry, the result is array number 0, and the operands are 1 and on."""
+
+    def __init__(
+        self,
+        expression: Expression,
+        reducer: str,
+        dialect: Dialect,
+        leaves: Leaves,
+        lanes: int,
+        result: DType,
+        variant: Variant,
+    ) -> None:
+        self.expression, self.reducer, self.dialect, self.leaves = expression, reducer, dialect, leaves
+        self.lanes, self.dtype, self.result, self.variant = lanes, expression.dtype, result, variant
+        self.across, self.inner = variant.across, variant.inner
+        self.index = dialect.wide
+        self.kept, self.reduced = variant.kept_rank - 1, variant.reduced_rank - 1
+        self.operands = range(1, 1 + len(leaves.operands))
+        self.width, self.unroll = (variant.unroll, 1) if self.across and lanes == 1 else (1, variant.unroll)
+        self.writer = Writer(dialect, lanes)
+        declare_scalars(self.writer, leaves.scalars)
+        self.lifted, self._scalars = self.writer.lines, dict(self.writer.known)
+        self.sums = Accumulators(self.writer, reducer, self.dtype, self.unroll, self.inner, self.width)
+
+    def base(self, n: int) -> int:
+        """Where the geometry has array *n*; the result has no reduced strides, but one between splits."""
+        head = 9 + self.kept + self.reduced
+        return head + (3 + self.kept + (n - 1) * (3 + self.kept + self.reduced) if n else 0)
+
+    def near(self, n: int) -> str:
+        """The stride of operand *n* along vectors."""
+        return f"{'k' if self.across else 'r'}{n}" if self.inner is None else str(self.inner[n - 1])
+
+    def body(self) -> list[str]:
+        """All statements, but for those that declare numbers."""
+        whole = [line for u in range(self.unroll) for line in self._take(u, str(self.lanes))] if self.unroll > 1 else []
+        rest = [] if self.across and whole else self._take(0, "m")
+        join = self.sums.join_blocks(self.writer)
+        rest, join = (for_columns(self.dialect, self.inner, self.width, lines) for lines in (rest, join))
+        fold = self.sums.fold_totals(self.writer)
+        head = [*self._head(), *(f"    {line}" for line in self.sums.declare(self.sums.totals))]
+        if self.variant.group > 1:
+            return [*head, *(f"    {line}" for line in (*self._share_split(rest, join), *self._store_shared())), "}"]
+        lines = [*self._walk_split(whole, rest, join), *self._store(fold)]
+        return [*head, *(f"    {line}" for line in lines), "}"]
+
+    # ------------------------------------------------------------------------------------------------ elements
+
+    def _take(self, u: int, count: str) -> list[str]:
         """Statements that take the *count* elements of vector *u* of a step into block *u*."""
-        writer.lines, writer.known = [], dict(numbers)
-        along = f"(j + {u * lanes})" if u else "j"
-        for n, operand in enumerate(leaves.operands, 1):
-            place = f"p{n} + {along} * {near[n - 1]}"
-            if across:
-                place = f"p{n} + j * r{n} + {'c' if c else u * lanes} * {near[n - 1]}"
+        writer = self.writer
+        writer.lines, writer.known = [], dict(self._scalars)
+        along = f"(j + {u * self.lanes})" if u else "j"
+        for n, operand in enumerate(self.leaves.operands, 1):
+            near = self.near(n)
+            place = f"p{n} + {along} * {near}"
+            if self.across:
+                place = f"p{n} + j * r{n} + {'c' if self.width > 1 else u * self.lanes} * {near}"
             if factor(operand.dtype) > 1:
                 place = f"2 * ({place})"
             elif not isinstance(operand, Operand):
                 place = f"({place})"
-            writer.known[operand] = load_operand(writer, operand, f"in{n - 1}", place, near[n - 1], count)
-        values = writer.value(expression)
-        if count == "m" and lanes > 1 and not across:
-            keep = keep_function(writer, dtype)
-            values = tuple(writer.declare(dtype, f"{keep}({v}, {z}, m)") for v, z in zip(values, zeros, strict=True))
-        combined = combined_by(writer, reducer, dtype, blocks[u], values)
-        return [*writer.lines, *(f"{block} = {text};" for block, text in zip(blocks[u], combined, strict=True))]
+            writer.known[operand] = load_operand(writer, operand, f"in{n - 1}", place, near, count)
+        values = writer.value(self.expression)
+        if count == "m" and self.lanes > 1 and not self.across:
+            values = self.sums.mask(writer, values)
+        return self.sums.add(writer, self.sums.blocks[u], values)
 
-    def taken_in_packs() -> list[str]:
+    def _take_pack(self) -> list[str]:
         """Statements that take the elements of a pack, from j on, into the first block."""
-        writer.lines, writer.known = [], dict(numbers)
-        packs = Packs(writer, pack)
-        for n, operand in enumerate(leaves.operands, 1):
-            pointer, place = f"in{n - 1}", f"p{n}" if near[n - 1] == "0" else f"(p{n} + j + c)"
-            if isinstance(operand, Operand) and near[n - 1] == "1":
-                pointer, place = packs.loaded(operand.dtype, f"pack{n}", f"{pointer} + p{n} + j"), "c"
+        writer = self.writer
+        writer.lines, writer.known = [], dict(self._scalars)
+        packs = Packs(writer, self.variant.pack)
+        for n, operand in enumerate(self.leaves.operands, 1):
+            pointer, place = f"in{n - 1}", f"p{n}" if self.near(n) == "0" else f"(p{n} + j + c)"
+            if isinstance(operand, Operand) and self.near(n) == "1":
+                pointer, place = packs.load(operand.dtype, f"pack{n}", f"{pointer} + p{n} + j"), "c"
             writer.known[operand] = load_operand(writer, operand, pointer, place, "1", "1")
-        combined = combined_by(writer, reducer, dtype, blocks[0], writer.value(expression))
-        lines = [*writer.lines, *(f"{block} = {text};" for block, text in zip(blocks[0], combined, strict=True))]
-        return packs.around(lines)
+        values = writer.value(self.expression)
+        return packs.around(self.sums.add(writer, self.sums.blocks[0], values))
 
-    def begun(accumulators: Sequence[Sequence[str]]) -> list[str]:
-        """Statements that declare accumulators of nothing."""
-        pairs = [pair for names in accumulators for pair in zip(names, zeros, strict=True)]
-        if width == 1:
-            return [f"{writer.type_of(dtype)} {name} = {zero};" for name, zero in pairs]
-        declared = [f"{writer.type_of(dtype)} {name.replace(c, f'[{width}]')};" for name, _ in pairs]
-        return [*declared, *beside(dialect, inner, width, [f"{name} = {zero};" for name, zero in pairs])]
+    # ------------------------------------------------------------------------------------------------ loops
 
-    def joined(totals: Sequence[str], others: Sequence[str]) -> list[str]:
-        """Statements that add *others* to *totals*."""
-        writer.lines = []
-        combined = combined_by(writer, reducer, dtype, totals, others)
-        return [*writer.lines, *(f"{total} = {text};" for total, text in zip(totals, combined, strict=True))]
+    def _head(self) -> list[str]:
+        """The loop over units, and where the unit's result and its operands' elements begin."""
+        variant, index = self.variant, self.index
+        lines = [f"const {index} wholes = g.at[0] / g.at[1];"]
+        if variant.group == 1:
+            lines += neighbouring(self.dialect)
+        else:
+            lines += declare_members(self.dialect, variant.row_items, variant.group)
+            lines += walk_rows(self.dialect, variant.row_items, variant.group)
+        together = self.lanes * self.unroll * self.width if self.across else 1
+        # Units of one split are neighbours, so that what they read lies together.
+        lines += [
+            f"    const {index} split = unit / wholes, whole = unit - split * wholes;",
+            f"    {index} row = whole / g.at[7], column = (whole - row * g.at[7]) * {together};",
+        ]
+        if self.across and self.unroll > 1:
+            # The last columns of a row: some are computed twice, so that there is no partly filled vector.
+            lines.append(f"    if (column > g.at[8] - {together}) column = g.at[8] - {together};")
+        elif self.across:
+            lines.append(f"    const int m = g.at[8] - column < {together} ? (int)(g.at[8] - column) : {together};")
+        out = self.base(0)
+        lines.append(f"    {index} o = g.at[{out}] + column * g.at[{out + 1}] + split * g.at[{out + 2 + self.kept}];")
+        for n in self.operands:
+            base = self.base(n)
+            lines.append(
+                f"    {index} q{n} = g.at[{base}] + column * g.at[{base + 1}]; const {index} k{n} = g.at[{base + 1}], "
+                f"r{n} = g.at[{base + 2 + self.kept}];"
+            )
+        for dim in range(self.kept - 1, -1, -1):
+            size = f"g.at[{9 + dim}]"
+            lines.append(f"    {{ const {index} rest = row / {size}, at = row - rest * {size}; row = rest;")
+            lines.append(f"      o += at * g.at[{out + 2 + dim}];")
+            lines += [f"      q{n} += at * g.at[{self.base(n) + 2 + dim}];" for n in self.operands]
+            lines.append("    }")
+        return lines
 
-    def by_team(packed: Sequence[str], single: Sequence[str], shared: list[str]) -> list[str]:
-        """Statements by which a team walks its split: *packed* take a pack of elements, *single* one."""
-        span = SEGMENT * team
+    def _walk_line(self, indent: str = "") -> list[str]:
+        """Statements that find where line number ``line`` of the outer reduced dimensions begins in each operand."""
+        lines = []
+        for dim in range(self.reduced - 1, -1, -1):
+            size = f"g.at[{9 + self.kept + dim}]"
+            lines.append(f"{{ const {self.index} rest = line / {size}, at = line - rest * {size}; line = rest;")
+            far = 3 + self.kept + dim
+            lines += [*(f"{indent}p{n} += at * g.at[{self.base(n) + far}];" for n in self.operands), "}"]
+        return lines
+
+    def _walk_split(self, whole: Sequence[str], rest: Sequence[str], join: Sequence[str]) -> list[str]:
+        """The loop of a work item over the segments of its split."""
+        index, lanes = self.index, self.lanes
         lines = [
-            f"const {wide} from = here ? split * g.at[2] : 0;",
-            f"const {wide} to = !here ? 0 : from + g.at[2] < g.at[3] ? from + g.at[2] : g.at[3];",
-            f"for ({wide} first = from; first < to; first += {span}) {{",
-            f"const {wide} last = first + {span} < to ? first + {span} : to;",
-            *begun(blocks),
+            f"{index} line = segment / g.at[4]; const {index} first = (segment - line * g.at[4]) * g.at[5];",
+            f"const {index} last = first + g.at[5] < g.at[6] ? first + g.at[5] : g.at[6];",
+            *(f"{index} p{n} = q{n};" for n in self.operands),
+            *self._walk_line("  "),
+            *self.sums.declare(self.sums.blocks),
+        ]
+        each = f"for ({index} j = first; j < last; ++j) {{"
+        if self.across:
+            lines += [each, *(f"    {line}" for line in whole or rest), "}"]
+        elif lanes == 1 and not self.dtype.is_complex:
+            clause = reduction_clause(self.writer, self.reducer, self.dtype, self.sums.blocks[0])
+            lines += [*independent(self.dialect, self.inner, clause), each, *(f"    {line}" for line in rest), "}"]
+        else:
+            lines.append(f"{index} j = first;")
+            if whole:
+                step = lanes * self.unroll
+                lines += [f"for (; j + {step} <= last; j += {step}) {{", *(f"    {line}" for line in whole), "}"]
+            lines.append(f"for (; j < last; j += {lanes}) {{")
+            if lanes > 1:
+                lines.append(f"    const int m = last - j < {lanes} ? (int)(last - j) : {lanes};")
+            lines += [*(f"    {line}" for line in rest), "}"]
+        return [
+            f"const {index} from = split * g.at[2], to = from + g.at[2] < g.at[3] ? from + g.at[2] : g.at[3];",
+            f"for ({index} segment = from; segment < to; ++segment) {{",
+            *(f"    {line}" for line in (*lines, *join)),
+            "}",
+        ]
+
+    def _share_split(self, rest: Sequence[str], join: Sequence[str]) -> list[str]:
+        """The loop of the work items that share a split, and the sum of what they found."""
+        variant, index, items, pack = self.variant, self.index, self.variant.row_items, self.variant.pack
+        span = SEGMENT * items
+        lines = [
+            f"const {index} from = here ? split * g.at[2] : 0;",
+            f"const {index} to = !here ? 0 : from + g.at[2] < g.at[3] ? from + g.at[2] : g.at[3];",
+            f"for ({index} first = from; first < to; first += {span}) {{",
+            f"const {index} last = first + {span} < to ? first + {span} : to;",
+            *self.sums.declare(self.sums.blocks),
         ]
         begin = "first"
-        if packed:
+        if pack > 1:
+            begin = "whole_"
             lines += [
-                f"const {wide} whole_ = first + (last - first) / {pack} * {pack};",
-                f"for ({wide} j = first + member * {pack}; j < whole_; j += {team * pack}) {{",
-                *(f"const {wide} p{n} = q{n};" for n in operands),
-                *packed,
+                f"const {index} whole_ = first + (last - first) / {pack} * {pack};",
+                f"for ({index} j = first + member * {pack}; j < whole_; j += {items * pack}) {{",
+                *(f"const {index} p{n} = q{n};" for n in self.operands),
+                *self._take_pack(),
                 "}",
             ]
-            begin = "whole_"
-        counted = "e" if reduced else "j"
-        lines.append(f"for ({wide} {counted} = {begin} + member; {counted} < last; {counted} += {team}) {{")
-        if reduced:
-            lines.append(f"{wide} line = e / g.at[6]; const {wide} j = e - line * g.at[6];")
-        lines += [f"{wide} p{n} = q{n};" for n in operands]
-        for dim in range(reduced - 1, -1, -1):
-            size = f"g.at[{9 + kept + dim}]"
-            lines.append(f"{{ const {wide} rest = line / {size}, at = line - rest * {size}; line = rest;")
-            lines += [*(f"p{n} += at * g.at[{base[n] + 3 + kept + dim}];" for n in operands), "}"]
-        lines += [*single, "}", *join, "}"]
-
-        def add(into: Sequence[str], others: Sequence[str]) -> list[str]:
-            return joined(into, others)
-
-        type_name = dialect.types[computed_in(dtype)]
-        return [
-            *lines,
-            *added_up(dialect, team, group, type_name, totals[0], add, shared, symmetric(reducer, dtype)),
-        ]
-
-    blocks, totals = (
-        [[f"{n}{part}_{u}{c}" for part in range(parts)] for u in range(unroll)] for n in ("block", "total")
-    )
-    whole = [line for u in range(unroll) for line in taken(u, str(lanes))] if unroll > 1 else []
-    rest = [] if across and whole else taken(0, "m")
-    join = [line for u in range(unroll) for line in joined(totals[u], blocks[u])]
-    rest, join = [beside(dialect, inner, width, lines) for lines in (rest, join)]
-    fold = [line for u in range(1, unroll) for line in joined(totals[0], totals[u])]
-
-    together = lanes * unroll * width if across else 1
-    lines = [
-        # Units of one split are neighbours, so that what they read lies together.
-        f"const {wide} wholes = g.at[0] / g.at[1];",
-        *(neighbouring(dialect) if group == 1 else (*numbered(dialect, team, group), *walk(dialect, team, group))),
-        f"    const {wide} split = unit / wholes, whole = unit - split * wholes;",
-        f"    {wide} row = whole / g.at[7], column = (whole - row * g.at[7]) * {together};",
-    ]
-    if across and unroll > 1:
-        # The last columns of a row: some are computed twice, so that there is no partly filled vector.
-        lines.append(f"    if (column > g.at[8] - {lanes * unroll}) column = g.at[8] - {lanes * unroll};")
-    elif across:
-        lines.append(f"    const int m = g.at[8] - column < {together} ? (int)(g.at[8] - column) : {together};")
-    lines.append(f"    {wide} o = g.at[{base[0]}] + column * g.at[{base[0] + 1}] + split * g.at[{base[0] + 2 + kept}];")
-    lines += [
-        f"    {wide} q{n} = g.at[{base[n]}] + column * g.at[{base[n] + 1}]; const {wide} k{n} = g.at[{base[n] + 1}], "
-        f"r{n} = g.at[{base[n] + 2 + kept}];"
-        for n in operands
-    ]
-    for dim in range(kept - 1, -1, -1):
-        size = f"g.at[{9 + dim}]"
-        lines.append(f"    {{ const {wide} rest = row / {size}, at = row - rest * {size}; row = rest;")
-        lines.append(f"      o += at * g.at[{base[0] + 2 + dim}];")
-        lines += [f"      q{n} += at * g.at[{base[n] + 2 + dim}];" for n in operands]
-        lines.append("    }")
-    lines += [f"    {line}" for line in begun(totals)]
-    if group > 1:
-        found = [tuple(totals[0])]
+        counted = "e" if self.reduced else "j"
+        lines.append(f"for ({index} {counted} = {begin} + member; {counted} < last; {counted} += {items}) {{")
+        if self.reduced:
+            lines.append(f"{index} line = e / g.at[6]; const {index} j = e - line * g.at[6];")
+        lines += [*(f"{index} p{n} = q{n};" for n in self.operands), *self._walk_line(), *rest, "}", *join, "}"]
+        self.writer.lines = []
+        sums = self.sums
         shared: list[str] = []
-        lines += [f"    {line}" for line in by_team(taken_in_packs() if pack > 1 else (), rest, shared)]
-        lifted = [*lifted, *shared]
-        writer.lines = []
-        values = writer.value(cast(Local(found[0], dtype), result))
-        stored = writer.store(result, values, f"out0 + {'2 * o' if result.is_complex else 'o'}", "1", "1")
-        lines += ["    if (member == 0 && here) {", *(f"    {line}" for line in (*writer.lines, *stored)), "    }", "}"]
-        numbers_in_all = first_operand + len(leaves.operands) * step
-        return kernel_source(
-            dialect, name, parameters, numbers_in_all, writer.functions.values(), (*lifted, *lines), lanes=lanes,
-            rank=kept_rank, group=group,
+        lines += add_up_row(
+            self.dialect, items, variant.group, self.dialect.types[computed_in(self.dtype)], sums.totals[0],
+            lambda into, others: sums.add(self.writer, into, others), shared, symmetric(self.reducer, self.dtype),
         )  # fmt: skip
-    lines += [
-        f"    const {wide} from = split * g.at[2], to = from + g.at[2] < g.at[3] ? from + g.at[2] : g.at[3];",
-        f"    for ({wide} segment = from; segment < to; ++segment) {{",
-        f"        {wide} line = segment / g.at[4]; const {wide} first = (segment - line * g.at[4]) * g.at[5];",
-        f"        const {wide} last = first + g.at[5] < g.at[6] ? first + g.at[5] : g.at[6];",
-    ]
-    lines += [f"        {wide} p{n} = q{n};" for n in operands]
-    for dim in range(reduced - 1, -1, -1):
-        size = f"g.at[{9 + kept + dim}]"
-        lines.append(f"        {{ const {wide} rest = line / {size}, at = line - rest * {size}; line = rest;")
-        lines += [f"          p{n} += at * g.at[{base[n] + 3 + kept + dim}];" for n in operands]
-        lines.append("        }")
-    lines += [f"        {line}" for line in begun(blocks)]
-    if across:
-        lines.append(f"        for ({wide} j = first; j < last; ++j) {{")
-        lines += [*(f"            {line}" for line in whole or rest), "        }"]
-    elif lanes == 1 and parts == 1:
-        clause = accumulating(writer, reducer, dtype, blocks[0])
-        lines += [f"        {line}" for line in independent(dialect, inner, clause)]
-        lines.append(f"        for ({wide} j = first; j < last; ++j) {{")
-        lines += [*(f"            {line}" for line in rest), "        }"]
-    else:
-        lines.append(f"        {wide} j = first;")
-        if whole:
-            lines.append(f"        for (; j + {lanes * unroll} <= last; j += {lanes * unroll}) {{")
-            lines += [*(f"            {line}" for line in whole), "        }"]
-        lines.append(f"        for (; j < last; j += {lanes}) {{")
-        if lanes > 1:
-            lines.append(f"            const int m = last - j < {lanes} ? (int)(last - j) : {lanes};")
-        lines += [*(f"            {line}" for line in rest), "        }"]
-    lines += [*(f"        {line}" for line in join), "    }"]
+        self.lifted = [*self.lifted, *shared]
+        return lines
 
-    if across or lanes == 1:
-        single, found = writer, [tuple(total) for total in totals]
-    else:
-        single = Writer(dialect, 1, writer.functions, prefix="u")
-        element, text = folded(single, totals[0], writer.packed(computed_in(dtype), ""), lanes, reducer, dtype)
-        lines += [f"    {line}" for line in (*fold, *text)]
-        found = [element]
-    for u, names in enumerate(found):
-        single.lines = []
-        values = single.value(cast(Local(names, dtype), result))
-        place = f"o + {u * lanes}" if u else f"o + c * g.at[{base[0] + 1}]" if c else "o"
-        apart = "1" if across and inner is not None else f"g.at[{base[0] + 1}]"
-        count = str(lanes) if unroll > 1 else "m"
-        stored = single.store(
-            result, values, f"out0 + {f'2 * ({place})' if result.is_complex else place}", apart, count
-        )
-        lines += [f"    {line}" for line in beside(dialect, inner, width, [*single.lines, *stored])]
-    lines.append("}")
-    width, functions = first_operand + len(leaves.operands) * step, writer.functions.values()
-    return kernel_source(dialect, name, parameters, width, functions, (*lifted, *lines), lanes=lanes, rank=kept_rank)
+    # ------------------------------------------------------------------------------------------------ results
 
+    def _store_shared(self) -> list[str]:
+        """The first of the work items that share a split writes the result."""
+        self.writer.lines = []
+        values = self.writer.value(cast(Local(tuple(self.sums.totals[0]), self.dtype), self.result))
+        place = "2 * o" if self.result.is_complex else "o"
+        stored = self.writer.store(self.result, values, f"out0 + {place}", "1", "1")
+        return ["if (member == 0 && here) {", *self.writer.lines, *stored, "}"]
 
-def accumulating(writer: Writer, reducer: str, dtype: DType, names: Sequence[str]) -> str:
-    """What says before a loop that it accumulates in *names*; nothing if the language does not say it.
-
-    Complex numbers are not for it: their two accumulators depend on each other.
-    """
-    dialect = writer.dialect
-    if not dialect.loop:
-        return ""
-    own = computed_in(dtype)
-    spelled = f"{reducer}_{dtype.name}"
-    template = formula(COMBINED_BY[reducer], letter_of(dtype))
-    assert template is not None
-    writer.functions.setdefault(
-        spelled,
-        dialect.combination.format(
-            name=spelled, type=dialect.types[own], value=writer.filled(template, dtype, *dialect.combined),
-            nothing=writer.constant(identity(reducer, dtype), dtype),
-        ),
-    )  # fmt: skip
-    return "".join(dialect.accumulated.format(name=spelled, place=name) for name in names)
-
-
-def symmetric(reducer: str, dtype: DType) -> bool:
-    """Whether combining a and b gives the bits of combining b and a: not where zeros have signs, or numbers parts."""
-    return dtype.category < FLOATING or (reducer in ("sum", "prod") and not dtype.is_complex)
-
-
-def combined_by(writer: Writer, reducer: str, dtype: DType, a: Sequence[str], b: Sequence[str]) -> tuple[str, ...]:
-    """The variables that hold the combination of two elements."""
-    writer.known = {}
-    return writer.value(apply(COMBINED_BY[reducer], Local(tuple(a), dtype), Local(tuple(b), dtype)))
-
-
-def keep_function(writer: Writer, dtype: DType) -> str:
-    """A function that gives *nothing* in the lanes from *m* on."""
-    own = dtype.to_real()
-    spelled, lanes = f"keep_{own.name}_{writer.lanes}", writer.lanes
-    if spelled not in writer.functions:
-        vector, element = writer.type_of(own), Writer(writer.dialect, 1).type_of(own)
-        packed = writer.packed(computed_in(own), "")
-        writer.functions[spelled] = (
-            f"{writer.dialect.function}{vector} {spelled}(const {vector} v, const {vector} nothing, const int m) {{\n"
-            f"    if (m == {lanes}) return v;\n"
-            f"    {element} kept[{lanes}], none[{lanes}];\n"
-            f"    (({packed} *)kept)->v = v; (({packed} *)none)->v = nothing;\n"
-            f"    for (int k = m; k < {lanes}; ++k) kept[k] = none[k];\n"
-            f"    return ((const {packed} *)kept)->v;\n}}\n"
-        )
-    return spelled
-
-
-def folded(
-    single: Writer, totals: Sequence[str], packed: str, lanes: int, reducer: str, dtype: DType, lane: str = "lane"
-) -> tuple[tuple[str, ...], list[str]]:
-    """Statements that combine the *lanes* of the *totals*, by halves; *packed* is their type in memory, *lane* what
-    the variables are called.
-    """
-    element, parts = single.type_of(dtype), len(totals)
-    lines = []
-    for part, total in enumerate(totals):
-        lines.append(f"{element} {lane}{part}[{lanes}]; (({packed} *){lane}{part})->v = {total};")
-    left = [f"{lane}{part}[at]" for part in range(parts)]
-    right = [f"{lane}{part}[at + apart]" for part in range(parts)]
-    combined = combined_by(single, reducer, dtype, left, right)
-    lines.append(f"for (int apart = {lanes // 2}; apart > 0; apart /= 2)")
-    lines.append("    for (int at = 0; at < apart; ++at) {")
-    lines += [f"        {line}" for line in single.lines]
-    lines += [f"        {lane}{part}[at] = {text};" for part, text in enumerate(combined)]
-    lines.append("    }")
-    single.lines = []
-    return tuple(f"{lane}{part}[0]" for part in range(parts)), lines
-
-
-def unroll_for(expression: Expression) -> int:
-    """How many vectors of *expression* a step had better take: several if little is computed, so that an addition
-    need not wait for the last; one where that is hidden behind work, and more would only take longer to compile.
-
-    >>> import polyad
-    >>> x = Operand(0, polyad.float32)
-    >>> unroll_for(x * x), unroll_for(apply("exp", x))
-    (4, 1)
-    """
-    found, waiting = 0, [expression]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, Apply):
-            found += 1
-            cheap = node.op in ("cast", "where") or is_cheap(node.op, letter_of(node.dtype))
-            if node.dtype.is_complex or not cheap or found > _FEW:
-                return 1
-            waiting.extend(node.arguments)
-    return UNROLLED
-
-
-def beside(dialect: Dialect, inner: Strides | None, width: int, lines: Sequence[str]) -> list[str]:
-    """*lines* for each of up to *width* columns side by side, counted by ``c``."""
-    if width == 1 or not lines:
-        return list(lines)
-    return [*independent(dialect, inner), "for (int c = 0; c < m; ++c) {", *lines, "}"]
+    def _store(self, fold: Sequence[str]) -> list[str]:
+        """What is written of the totals; along vectors, after their lanes are one number."""
+        totals = [tuple(total) for total in self.sums.totals]
+        single, lines = self.writer, []
+        if not self.across and self.lanes > 1:
+            single = Writer(self.dialect, 1, self.writer.functions, prefix="u")
+            packed = self.writer.packed(computed_in(self.dtype), "")
+            element, text = fold_lanes(single, totals[0], packed, self.lanes, self.reducer, self.dtype)
+            totals, lines = [element], [*fold, *text]
+        stride = f"g.at[{self.base(0) + 1}]"
+        apart = "1" if self.across and self.inner is not None else stride
+        for u, names in enumerate(totals):
+            single.lines = []
+            values = single.value(cast(Local(names, self.dtype), self.result))
+            place = f"o + {u * self.lanes}" if u else f"o + c * {stride}" if self.width > 1 else "o"
+            pointer = f"out0 + {f'2 * ({place})' if self.result.is_complex else place}"
+            stored = single.store(self.result, values, pointer, apart, str(self.lanes) if self.unroll > 1 else "m")
+            lines += for_columns(self.dialect, self.inner, self.width, [*single.lines, *stored])
+        return lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -468,30 +354,17 @@ class ReductionPlan:
     """How a reduction walks given arrays.
 
     Attributes:
-        across: whether vectors lie along the kept dimension.
-        kept_rank, reduced_rank: collapsed dimensions that it must walk, see `padded_rank`.
-        inner: the operands' strides along the vectors, all 0 or 1, and, across, results that are dense there, if the
-            kernel may rely on that; None: any.
-        unroll: vectors a step; across, in a language without, columns side by side.
-        instances: how many to launch.
+        variant: which kernel; its *inner* are the operands' strides, and, across, only where results are dense too.
+        instances: how many work items to launch, a multiple of the group.
         geometry: the kernel's last argument.
-        team, group: how many instances share a split, and how many must be launched as a group.
-        pack: elements that an instance of a team reads at once.
         splits: partial results for each result; more than 1 asks for a second pass over them, whose input has the
             shape (splits, *kept).
     """
 
-    across: bool
-    kept_rank: int
-    reduced_rank: int
-    inner: Strides | None
-    unroll: int
+    variant: Variant
     instances: int
     geometry: bytes
     splits: int
-    team: int = 1
-    group: int = 1
-    pack: int = 1
 
 
 def reduction_plan(
@@ -523,94 +396,82 @@ def reduction_plan(
         pack: at most how many elements are read at once, where they are dense: what `pack_for` says.
 
     >>> plan = reduction_plan(8, DeviceDescription(), (4, 6), [1], [(6, 1)], [0], result=(1,))
-    >>> plan.across, plan.splits
+    >>> plan.variant.across, plan.splits
     (False, 1)
     """
-    gone = set(dims)
-    stay = [dim for dim in range(len(shape)) if dim not in gone]
-    kept_sizes, kept = by_memory(
-        tuple([shape[dim] for dim in stay]),
-        [tuple([strides[dim] for dim in stay]) for strides in operands] + [tuple(result)],
-    )
-    reduced_sizes, reduced = by_memory(
-        tuple([shape[dim] for dim in dims]), [tuple([strides[dim] for dim in dims]) for strides in operands]
-    )
-    along = nearness(reduced, reduced_sizes[-1])
-    across = nearness(kept[:-1], kept_sizes[-1]) > along and kept_sizes[-1] > 1
-    kept_rank, reduced_rank = padded_rank(len(kept_sizes)), padded_rank(len(reduced_sizes))
-    results = math.prod(kept_sizes)
-    length, lines = reduced_sizes[-1], math.prod(reduced_sizes[:-1])
-    chunk = min(SEGMENT if not across else _BAND, length)
+    stay = [dim for dim in range(len(shape)) if dim not in dims]
+    kept = [*(tuple([strides[dim] for dim in stay]) for strides in operands), tuple(result)]
+    space = Space.of(shape, dims, kept, [tuple([strides[dim] for dim in dims]) for strides in operands])
+    columns, length = space.kept_sizes[-1], space.reduced_sizes[-1]
+    across = columns > 1 and nearness(space.kept[:-1], columns) > nearness(space.reduced, length)
+    chunk = min(_BAND if across else SEGMENT, length)
     if not across and chunk < length:
         chunk = -(-chunk // lanes) * lanes
+    shared = None if across else _share_rows(device, space, offsets, may_split, pack)
+    variant, segments, share = shared or _cut_rows(lanes, device, space, across, chunk, may_split, unroll)
+    splits = -(-segments // share)
+    side = lanes * variant.unroll if across else 1
+    blocks = -(-columns // side)
+    units = math.prod(space.kept_sizes[:-1]) * blocks * splits
+    numbers = [units, splits, share, segments, -(-length // chunk), chunk, length, blocks, columns]
+    numbers += [*space.outer_sizes(), result_offset, *inner_first(space.kept[-1], space.kept_rank)]
+    numbers.append(math.prod(space.kept_sizes))
+    for offset, near, far in zip(offsets, space.kept[:-1], space.reduced, strict=True):
+        numbers += [offset, *space.inner_first(near, far)]
+    instances = units
+    if variant.group > 1:
+        groups = -(-units * variant.row_items // variant.group)
+        instances = variant.group * min(groups, max(1, 2 * device.workers // variant.group))
+    elif device.kind == CPU:
+        # Short rows: a work item takes several.
+        instances = max(1, min(units, units * share * chunk * side // (4 * SEGMENT), 4 * device.workers))
+    return ReductionPlan(variant, instances, struct.pack(f"{len(numbers)}q", *numbers), splits)
+
+
+def _cut_rows(
+    lanes: int, device: DeviceDescription, space: Space, across: bool, chunk: int, may_split: bool, unroll: int
+) -> tuple[Variant, int, int]:
+    """How work items reduce segments of *chunk* by themselves: the kernel, the segments of a row, those of a split."""
+    columns, elements = space.kept_sizes[-1], math.prod(space.kept_sizes) * math.prod(space.reduced_sizes)
     inner = None
     if device.kind == CPU:
-        places = results * length * lines
-        inner = known_inner([kept[-1], *kept[:-1]] if across else reduced, lanes, int(across), places)
+        written_first = [space.kept[-1], *space.kept[:-1]]
+        inner = known_inner(written_first if across else space.reduced, lanes, int(across), elements)
     if lanes == 1 and device.kind == CPU:
         unroll = WIDTH if across else 1
-    elif inner is None or (kept_sizes[-1] if across else chunk) < unroll * lanes:
+    elif inner is None or (columns if across else chunk) < unroll * lanes:
         unroll = 1
     inner = inner and inner[int(across) :]
-    blocks = -(-kept_sizes[-1] // (lanes * unroll)) if across else kept_sizes[-1]
-    chunks = -(-length // chunk)
-    segments = lines * chunks
-    wholes = math.prod(kept_sizes[:-1]) * blocks
+    segments = math.prod(space.reduced_sizes[:-1]) * -(-space.reduced_sizes[-1] // chunk)
+    wholes = math.prod(space.kept_sizes[:-1]) * (-(-columns // (lanes * unroll)) if across else columns)
     wanted = device.workers if device.kind == CPU else device.workers // 4
-    splits, team, group, places = 1, 1, 1, length * lines
-    if device.kind != CPU and not across:
-        segments, share, team, group = _shared_out(device, places, results, may_split)
-        splits = -(-places // share)
-    elif may_split and wholes < wanted and segments > 1 and results * length * lines >= 8 * SEGMENT:
+    splits = 1
+    if may_split and wholes < wanted and segments > 1 and elements >= 8 * SEGMENT:
         splits = min(segments, -(-wanted // wholes))
-    elif may_split and across and wholes > 1 and results * length * lines >= _TALL:
+    elif may_split and across and wholes > 1 and elements >= _TALL:
         splits = segments
-    if group == 1:
-        share = -(-segments // splits)
-        splits = -(-segments // share)
-        pack = 1
-    else:
-        inner = known_inner(reduced, 1, 0, places) if pack > 1 and len(reduced_sizes) == 1 else None
-        begins = [(*far, *near) for far, near in zip(kept[:-1], reduced, strict=True)]
-        if inner is not None and not packs_fit(pack, begins, offsets):
-            inner = None
-        pack = 1 if inner is None else pack
-    units = wholes * splits
-    pad_kept, pad_reduced = kept_rank - len(kept_sizes), reduced_rank - len(reduced_sizes)
-    numbers = [units, splits, share, segments, chunks, chunk, length, blocks, kept_sizes[-1]]
-    numbers += [*(1,) * pad_kept, *kept_sizes[:-1], *(1,) * pad_reduced, *reduced_sizes[:-1]]
-    out = kept[-1]
-    numbers += [result_offset, out[-1], *(0,) * pad_kept, *out[:-1], results]
-    for offset, near, far in zip(offsets, kept[:-1], reduced, strict=True):
-        numbers += [offset, near[-1], *(0,) * pad_kept, *near[:-1], far[-1], *(0,) * pad_reduced, *far[:-1]]
-    instances = units
-    if group > 1:
-        instances = group * min(-(-units * team // group), max(1, 2 * device.workers // group))
-    elif device.kind == CPU:
-        # Short rows: several an instance.
-        instances = max(1, min(units, units * share * chunk * (lanes * unroll if across else 1) // (4 * SEGMENT)))
-        instances = min(instances, 4 * device.workers)
-    geometry = struct.pack(f"{len(numbers)}q", *numbers)
-    return ReductionPlan(across, kept_rank, reduced_rank, inner, unroll, instances, geometry, splits, team, group, pack)
+    return Variant(across, space.kept_rank, space.reduced_rank, inner, unroll), segments, -(-segments // splits)
 
 
-def _shared_out(device: DeviceDescription, places: int, results: int, may_split: bool) -> tuple[int, int, int, int]:
-    """How a GPU reduces *results* rows of *places* along: the places of a row, those of a split, and the sizes of a
-    team and a group.
+def _share_rows(
+    device: DeviceDescription, space: Space, offsets: Sequence[int], may_split: bool, pack: int
+) -> tuple[Variant, int, int] | None:
+    """How several work items share a row: the kernel, the elements of a row, and those of a split. None if they do not,
+    as on CPUs.
     """
-    team, group = team_for(device, places, results)
-    share = places
-    if may_split and results * team < device.workers // 4 and places >= 8 * SEGMENT:
-        # A few groups for each multiprocessor.
-        splits = min(places // (4 * SEGMENT), -(-4 * device.compute_units // results))
-        share = -(-places // splits)
+    length, results = math.prod(space.reduced_sizes), math.prod(space.kept_sizes)
+    row_items, group = choose_workgroup(device, length, results)
+    if group == 1:
+        return None
+    share = length
+    if may_split and results * row_items < device.workers // 4 and length >= 8 * SEGMENT:
+        # A few workgroups for each multiprocessor.
+        splits = min(length // (4 * SEGMENT), -(-4 * device.compute_units // results))
+        share = -(-length // splits)
         share = -(-share // SEGMENT) * SEGMENT
-        team, group = team_for(device, share, results * splits)
-    return places, share, team, group
-
-
-def nearness(strides: Sequence[Strides], length: int) -> float:
-    """How well vectors lie along the inner dimension: the operands that lie densely there, if it is long enough."""
-    if length == 1:
-        return -1
-    return sum(1 if near == 1 else 0.5 if near == 0 else 0 for *_, near in strides) + (0.25 if length >= 64 else 0)
+        row_items, group = choose_workgroup(device, share, results * splits)
+    inner = known_inner(space.reduced, 1, 0, length) if pack > 1 and len(space.reduced_sizes) == 1 else None
+    begins = [(*far, *near) for far, near in zip(space.kept[:-1], space.reduced, strict=True)]
+    if inner is None or not packs_fit(pack, begins, offsets):
+        inner, pack = None, 1
+    return Variant(False, space.kept_rank, space.reduced_rank, inner, 1, row_items, group, pack), length, share

@@ -17,7 +17,7 @@ has one of three shapes:
 
     along     an instance walks a row, with vectors along its inner dimension
     across    each lane of a vector has a row of its own: rows that lie side by side in memory
-    together  a team of instances shares a row and adds up what its members have: on GPUs, see `polyad.codegen.teams`
+    together  several work items share a row and add up what each of them has: on GPUs, see `polyad.codegen.workgroups`
 
 Rows are accumulated in segments, as reductions are. A result may lie where an operand of the same layout lies: a place
 is written after all of its row was read.
@@ -39,30 +39,20 @@ from dataclasses import dataclass
 
 from ..base.layout import Shape, Strides
 from ..errors import ArgumentError, DTypeError
-from .collapse import by_memory
+from .accumulators import SEGMENT, UNROLLED, check_reducer, unroll_for
 from .dialects import Dialect
 from .elementwise import known_inner
-from .expression import Expression, Operand, Place, RowValue, cast, leaves_of, substituted
-from .frame import (
-    MIN_CHUNK,
-    KernelSource,
-    Leaves,
-    Parameters,
-    interleaved,
-    kernel_source,
-    lanes_for,
-    neighbouring,
-    padded_rank,
-)
+from .expression import Expression, Iota, Operand, RowValue, cast, leaves_of, substituted
+from .frame import MIN_CHUNK, KernelSource, Leaves, Parameters, interleaved, kernel_source, lanes_for, neighbouring
 from .hardware import CPU, DeviceDescription
 from .packs import pack_for, packs_fit
-from .reduction import SEGMENT, UNROLLED, WIDTH, check_reducer, nearness, unroll_for
-from .row_statements import RowShape, RowText, Stage as Stage, kept_at
-from .teams import numbered, team_for, walk
+from .row_statements import RowShape, RowText, Stage as Stage, written_summand
+from .variants import STRIDED, WIDTH, Space, Variant, nearness
+from .workgroups import choose_workgroup, declare_members, walk_rows
 from .writer import computed_in
 
 _FEW_GROUPS = 4
-"""Of how many multiprocessors, one is busy at least where rows are not split."""
+"""Of so many multiprocessors, one at least has a row, where rows are not split."""
 
 
 def rowwise(
@@ -72,14 +62,7 @@ def rowwise(
     dialect: Dialect,
     device: DeviceDescription | None = None,
     *,
-    across: bool = False,
-    team: int = 1,
-    group: int = 1,
-    kept_rank: int = 1,
-    reduced_rank: int = 1,
-    inner: Strides | None = None,
-    unroll: int = 1,
-    pack: int = 1,
+    variant: Variant = STRIDED,
     name: str = "kernel_",
 ) -> KernelSource:
     """The kernel that computes *stages* for every row and writes *elements* and *rows* to results of their own.
@@ -88,7 +71,7 @@ def rowwise(
         stages: in the order in which they read each other.
         elements, rows: what is written, at each place and for each row; operands in *rows* are constant along it.
         dialect, device: the language, and what decides the number of lanes.
-        across, team, group, kept_rank, reduced_rank, inner, unroll, pack: what the arrays' `RowwisePlan` says.
+        variant: what the arrays' `RowwisePlan` says.
         name: of the kernel function.
 
     Raises ValueError for an unknown reducer and for a stage that reads itself or a later one, and what `elementwise`
@@ -109,18 +92,16 @@ def rowwise(
     leaves = Leaves.of([*(stage.expression for stage in stages), *elements, *rows])
     results = [expression.dtype for expression in (*elements, *rows)]
     parameters = Parameters.of(dialect, results, leaves)
-    copies, width = (1, 1) if not across else (unroll, 1) if lanes > 1 else (1, unroll)
     # The error of a sum grows with how many numbers follow each other, which without vectors are all of a span.
     span = SEGMENT if device.kind != CPU or device.has_vectors else SEGMENT // 4
-    ranks = kept_rank - 1, reduced_rank - 1
-    shape = RowShape(dialect, lanes, across, copies, width, team, group, *ranks, inner, pack, span)
+    shape = RowShape.of(dialect, lanes, variant, span)
     text = RowText(shape, leaves, results)
     passes = _passes(stages)
-    kept = None if across else _kept(stages, passes[-1][0], elements)
-    if kept is not None:
-        elements = substituted(elements, {kept.expression: kept_at(kept.dtype)})
+    written = None if variant.across else _written_stage(stages, passes[-1][0], elements)
+    if written is not None:
+        elements = substituted(elements, {written.expression: written_summand(written.dtype)})
     for passing, after in passes:
-        text.reduce([(n, stages[n]) for n in passing], unroll, kept if passing == passes[-1][0] else None)
+        text.reduce([(n, stages[n]) for n in passing], variant.unroll, written if passing == passes[-1][0] else None)
         for n in after:
             for u in range(shape.copies):
                 text.give(n, text.at_row(stages[n].expression, u), stages[n], u)
@@ -129,11 +110,14 @@ def rowwise(
     text.write_rows(rows, len(elements))
     width = shape.base(len(results) + len(leaves.operands))
     head = interleaved(dialect) if device.kind != CPU else neighbouring(dialect)
-    if group > 1:
-        head = [*numbered(dialect, team, group), *walk(dialect, team, group)]
+    if variant.group > 1:
+        members = dialect, variant.row_items, variant.group
+        head = [*declare_members(*members), *walk_rows(*members)]
     body = [*text.lifted, *text.shared, *head, *(f"    {line}" for line in (*text.head(), *text.lines)), "}"]
     functions = text.writer.functions.values()
-    return kernel_source(dialect, name, parameters, width, functions, body, lanes=lanes, rank=kept_rank, group=group)
+    return kernel_source(
+        dialect, name, parameters, width, functions, body, lanes=lanes, rank=variant.kept_rank, group=variant.group
+    )
 
 
 def rowwise_lanes(
@@ -201,17 +185,17 @@ def _passes(stages: Sequence[Stage]) -> list[tuple[list[int], list[int]]]:
     return found
 
 
-def _kept(stages: Sequence[Stage], last: Sequence[int], elements: Sequence[Expression]) -> Stage | None:
-    """The stage of the last pass whose summands had better be kept, in the result's row, than computed once more for
-    the elements: they are costly, and all that the elements need of the operands. None if there is no such stage.
+def _written_stage(stages: Sequence[Stage], last: Sequence[int], elements: Sequence[Expression]) -> Stage | None:
+    """The stage of the last pass whose summands are better written to the result's row than computed once more for the
+    elements: they are costly, and all that the elements need of the operands. None if there is no such stage.
     """
     for n in last:
         stage = stages[n]
         summand = stage.expression
         if len(elements) == 1 and elements[0].dtype is summand.dtype is computed_in(summand.dtype) is stage.dtype:
-            rest = leaves_of(*substituted(elements, {summand: kept_at(summand.dtype)}))
-            others = [leaf for leaf in rest if isinstance(leaf, (Operand, Place))]
-            if others == [kept_at(summand.dtype)] and unroll_for(summand) == 1:
+            rest = leaves_of(*substituted(elements, {summand: written_summand(summand.dtype)}))
+            others = [leaf for leaf in rest if isinstance(leaf, (Operand, Iota))]
+            if others == [written_summand(summand.dtype)] and unroll_for(summand) == 1:
                 return stage
     return None
 
@@ -221,29 +205,17 @@ class RowwisePlan:
     """How a row-wise kernel walks given arrays.
 
     Attributes:
-        across: whether lanes lie along the kept dimension.
-        team, group: how many instances share a row, and how many must be launched as a group.
-        kept_rank, reduced_rank: collapsed dimensions that it must walk, see `padded_rank`.
-        inner: the arrays' strides along the vectors, all 0 or 1, if the kernel may rely on them; None: any.
-        unroll: vectors a step, or, across, vectors or rows side by side.
-        pack: elements that an instance reads and writes at once.
-        instances: how many to launch, a multiple of *group*; none if there are no rows.
+        variant: which kernel; of its *inner* strides, those of results for rows matter only across.
+        instances: how many work items to launch, a multiple of the group; none if there are no rows.
         geometry: the kernel's last argument.
         splits: whether rows are so few and long that passes of their own, which share a row out, had better do it. The
             kernel is right all the same.
     """
 
-    across: bool
-    group: int
-    kept_rank: int
-    reduced_rank: int
-    inner: Strides | None
-    unroll: int
+    variant: Variant
     instances: int
     geometry: bytes
     splits: bool
-    team: int = 1
-    pack: int = 1
 
 
 def rowwise_plan(
@@ -273,74 +245,80 @@ def rowwise_plan(
         pack: at most how many elements are read at once, where they are dense: what `rowwise_pack` says.
 
     >>> plan = rowwise_plan(8, DeviceDescription(), (4, 6), [1], [(6, 1), (6, 1)], [0, 0], elements=1)
-    >>> plan.across, plan.splits, plan.instances
+    >>> plan.variant.across, plan.splits, plan.instances
     (False, False, 1)
     """
-    gone, results = set(dims), elements + rows
-    stay = [dim for dim in range(len(shape)) if dim not in gone]
-    if any(shape[dim] == 0 for dim in stay):
-        return RowwisePlan(False, 1, 1, 1, None, 1, 0, b"", False)
-    # Operands come first: their order in memory is what the walk had better follow.
-    order = [*range(results, len(strides)), *range(results)]
-    back = sorted(range(len(order)), key=order.__getitem__)
-    kept_sizes, kept = by_memory(
-        tuple([shape[dim] for dim in stay]), [tuple([strides[n][dim] for dim in stay]) for n in order]
+    results = elements + rows
+    if any(size == 0 for dim, size in enumerate(shape) if dim not in dims):
+        return RowwisePlan(STRIDED, 0, b"", False)
+    space = _space(shape, dims, strides, elements, results)
+    count, columns, length = math.prod(space.kept_sizes), space.kept_sizes[-1], math.prod(space.reduced_sizes)
+    walked = [n for n in range(len(strides)) if not elements <= n < results]
+    across = columns > 1 and nearness([space.kept[n] for n in walked], columns) > nearness(
+        [space.reduced[n] for n in walked], space.reduced_sizes[-1]
     )
-    nowhere = (0,) * len(dims)
-    reduced_sizes, reduced = by_memory(
-        tuple([shape[dim] for dim in dims]),
+    cpu = device.kind == CPU
+    if not cpu:
+        across = across and count >= device.workers // 8
+    row_items, group = (1, 1) if across else choose_workgroup(device, length, count)
+    inner = None
+    if cpu:
+        near = space.kept if across else space.reduced
+        inner, pack = _known_inner(near, lanes, elements, results, across, count * length), 1
+    elif row_items > 1 and pack > 1 and len(space.reduced_sizes) == 1 and length % pack == 0:
+        inner = _known_inner(space.reduced, 1, elements, results, False, count * length)
+        begins = [(*space.kept[n], *space.reduced[n]) for n in walked]
+        if not packs_fit(pack, begins, [offsets[n] for n in walked]):
+            inner = None
+    pack = 1 if inner is None else pack
+    if lanes == 1 and cpu:
+        unroll = WIDTH if across else 1
+    elif inner is None or (columns % (unroll * lanes) if across else space.reduced_sizes[-1] < unroll * lanes):
+        unroll = 1
+    blocks = -(-columns // (lanes * unroll)) if across else columns
+    units = count // columns * blocks
+    numbers = [units, blocks, columns, space.reduced_sizes[-1], length, *space.outer_sizes()]
+    for offset, kept, reduced in zip(offsets, space.kept, space.reduced, strict=True):
+        numbers += [offset, *space.inner_first(kept, reduced)]
+    if cpu:
+        # Short rows: a work item takes several.
+        instances = max(1, min(units, count * length // (MIN_CHUNK // 2), 4 * device.workers))
+    else:
+        instances = group * min(-(-units * row_items // group), max(1, device.workers // group))
+    variant = Variant(across, space.kept_rank, space.reduced_rank, inner, unroll, row_items, group, pack)
+    geometry = struct.pack(f"{len(numbers)}q", *numbers)
+    return RowwisePlan(variant, instances, geometry, _is_better_split(device, units, length, count))
+
+
+def _space(shape: Shape, dims: Sequence[int], strides: Sequence[Strides], elements: int, results: int) -> Space:
+    """The iteration space in the order in which operands lie in memory, and then results: what a walk should follow."""
+    order = [*range(results, len(strides)), *range(results)]
+    stay, nowhere = [dim for dim in range(len(shape)) if dim not in dims], (0,) * len(dims)
+    space = Space.of(
+        shape,
+        dims,
+        [tuple([strides[n][dim] for dim in stay]) for n in order],
         [nowhere if elements <= n < results else tuple([strides[n][dim] for dim in dims]) for n in order],
     )
-    kept, reduced = tuple([kept[n] for n in back]), tuple([reduced[n] for n in back])
-    length, places = reduced_sizes[-1], math.prod(reduced_sizes)
-    count, columns = math.prod(kept_sizes), kept_sizes[-1]
-    walked = [n for n in range(len(strides)) if not elements <= n < results]
-    across = columns > 1 and nearness([kept[n] for n in walked], columns) > nearness(
-        [reduced[n] for n in walked], length
-    )
-    team, group, inner, splits = 1, 1, None, False
-    if device.kind == CPU:
-        inner, pack = _dense(kept if across else reduced, lanes, elements, results, across, count * places), 1
-    else:
-        across = across and count >= device.workers // 8
-        if not across:
-            team, group = team_for(device, places, count)
-        if team > 1 and pack > 1 and len(reduced_sizes) == 1 and length % pack == 0:
-            inner = _dense(reduced, 1, elements, results, False, count * places)
-            begins = [(*kept[n], *reduced[n]) for n in walked]
-            if inner is not None and not packs_fit(pack, begins, [offsets[n] for n in walked]):
-                inner = None
-        pack = 1 if inner is None else pack
-    if lanes == 1 and device.kind == CPU:
-        unroll = WIDTH if across else 1
-    elif inner is None or (columns % (unroll * lanes) if across else length < unroll * lanes):
-        unroll = 1
-    units = count // columns * -(-columns // (lanes * unroll)) if across else count
-    if count * places >= 8 * SEGMENT:
-        if device.kind == CPU:
-            splits = units < 2 * device.compute_units and units % device.compute_units != 0
-        else:
-            splits = units * _FEW_GROUPS < device.compute_units and places >= 8 * SEGMENT
-    kept_rank, reduced_rank = padded_rank(len(kept_sizes)), padded_rank(len(reduced_sizes))
-    pad_kept, pad_reduced = (0,) * (kept_rank - len(kept_sizes)), (0,) * (reduced_rank - len(reduced_sizes))
-    numbers = [units, units // (count // columns), columns, length, places]
-    numbers += [*(1 for _ in pad_kept), *kept_sizes[:-1], *(1 for _ in pad_reduced), *reduced_sizes[:-1]]
-    for offset, near, far in zip(offsets, kept, reduced, strict=True):
-        numbers += [offset, near[-1], *pad_kept, *near[:-1], far[-1], *pad_reduced, *far[:-1]]
-    if device.kind == CPU:
-        # Short rows: several an instance.
-        instances = max(1, min(units, count * places // (MIN_CHUNK // 2), 4 * device.workers))
-    else:
-        instances = group * min(-(-units * team // group), max(1, device.workers // group))
-    geometry = struct.pack(f"{len(numbers)}q", *numbers)
-    return RowwisePlan(across, group, kept_rank, reduced_rank, inner, unroll, instances, geometry, splits, team, pack)
+    back = [(n - results) % len(strides) for n in range(len(strides))]
+    kept, reduced = tuple([space.kept[n] for n in back]), tuple([space.reduced[n] for n in back])
+    return space._replace(kept=kept, reduced=reduced)
 
 
-def _dense(
-    steps: Sequence[Strides], lanes: int, elements: int, results: int, across: bool, places: int
+def _is_better_split(device: DeviceDescription, units: int, length: int, rows: int) -> bool:
+    """Whether rows leave much of the device without work."""
+    if rows * length < 8 * SEGMENT:
+        return False
+    if device.kind == CPU:
+        return units < 2 * device.compute_units and units % device.compute_units != 0
+    return units * _FEW_GROUPS < device.compute_units and length >= 8 * SEGMENT
+
+
+def _known_inner(
+    strides: Sequence[Strides], lanes: int, elements: int, results: int, across: bool, places: int
 ) -> Strides | None:
     """The inner strides, if a kernel for just these is worth having; results for rows matter only *across*."""
     if across:
-        return known_inner(steps, lanes, results, places)
-    found = known_inner([*steps[:elements], *steps[results:]], lanes, elements, places)
-    return found and (*found[:elements], *(0 for _ in range(results - elements)), *found[elements:])
+        return known_inner(strides, lanes, results, places)
+    found = known_inner([*strides[:elements], *strides[results:]], lanes, elements, places)
+    return found and (*found[:elements], *(0,) * (results - elements), *found[elements:])

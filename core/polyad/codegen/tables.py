@@ -52,7 +52,6 @@ def over_table(
     leaves = Leaves.of(expressions)
     results = [expression.dtype for expression in expressions]
     parameters = Parameters.of(dialect, results, leaves)
-    wide = dialect.wide
     dtypes = [*results, *(operand.dtype for operand in leaves.operands)]
     rows = rows_of_a_table(len(dtypes))
     begins, counts, places = 2, 3 + rows, 3 + 2 * rows
@@ -64,8 +63,8 @@ def over_table(
         "const int middle = (row + behind) / 2;",
         f"if (g.at[{begins} + middle] <= unit) row = middle; else behind = middle;",
         "}",
-        f"const {wide} first = (unit - g.at[{begins} + row]) * {pack}, count = g.at[{counts} + row];",
-        f"const {wide} last = first + {pack} < count ? first + {pack} : count;",
+        f"const {dialect.wide} first = (unit - g.at[{begins} + row]) * {pack}, count = g.at[{counts} + row];",
+        f"const {dialect.wide} last = first + {pack} < count ? first + {pack} : count;",
     ]
     pointers = [f"out{n}" for n in range(len(results))] + [f"in{n}" for n in range(len(leaves.operands))]
     for n, (dtype, pointer) in enumerate(zip(dtypes, pointers, strict=True)):
@@ -75,25 +74,25 @@ def over_table(
     declare_scalars(writer, leaves.scalars)
     lifted, declared = writer.lines, dict(writer.known)
 
-    def taken(packs: Packs | None) -> list[str]:
+    def take(packs: Packs | None) -> list[str]:
         """Statements that compute element j, or of a pack element c."""
         writer.lines, writer.known = [], dict(declared)
         for n, operand in enumerate(leaves.operands):
             assert isinstance(operand, Operand)
             pointer, place = f"in{n}", "0" if single[n] else "j"
             if packs is not None and not single[n]:
-                pointer, place = packs.loaded(operand.dtype, f"pack{n}", f"in{n} + first"), "c"
+                pointer, place = packs.load(operand.dtype, f"pack{n}", f"in{n} + first"), "c"
             writer.known[operand] = load_operand(writer, operand, pointer, place, "1", "1")
         values = [writer.value(expression) for expression in expressions]
         for n, (dtype, value) in enumerate(zip(results, values, strict=True)):
-            pointer = f"out{n} + j" if packs is None else f"{packs.stored(dtype, f'made{n}', f'out{n} + first')} + c"
+            pointer = f"out{n} + j" if packs is None else f"{packs.store(dtype, f'made{n}', f'out{n} + first')} + c"
             writer.lines += writer.store(dtype, value, pointer, "1", "1")
         return writer.lines
 
     if pack > 1:
         packs = Packs(writer, pack)
-        lines += [f"if (last - first == {pack}) {{", *packs.around(taken(packs)), "continue;", "}"]
-    lines += [f"for ({wide} j = first; j < last; ++j) {{", *taken(None), "}", "}"]
+        lines += [f"if (last - first == {pack}) {{", *packs.around(take(packs)), "continue;", "}"]
+    lines += [f"for ({dialect.wide} j = first; j < last; ++j) {{", *take(None), "}", "}"]
     return kernel_source(
         dialect, name, Parameters((), (), parameters.numbers, parameters.scalars), places + len(dtypes) * rows,
         writer.functions.values(), (*lifted, *lines), lanes=1, rank=1,

@@ -16,7 +16,7 @@ from ..base.dtypes import BOOL, COMPLEX, FLOATING, DType, bfloat16, bool_, float
 from ..errors import DTypeError, NotSupported
 from .complex_numbers import LOWERED
 from .dialects import Dialect, bfloat_functions
-from .expression import Apply, Expression, Literal, Local, Operand, Part, Place, Scalar
+from .expression import Apply, Expression, Iota, Literal, Local, Operand, Part, Scalar
 from .formulas import FUNCTIONS, PREDICATES, formula
 
 HALVES = (float16, bfloat16)
@@ -137,7 +137,7 @@ class Writer:
             if dtype.category == COMPLEX or any(a.dtype.category == COMPLEX for a in expression.arguments):
                 return self._complex(expression)
             return (self._real(expression),)
-        assert isinstance(expression, (Operand, Place, Scalar))
+        assert isinstance(expression, (Operand, Iota, Scalar))
         raise AssertionError(f"codegen: {expression} has no variable")  # the kernel's frame declares them
 
     def _real(self, applied: Apply) -> str:

@@ -51,6 +51,9 @@ MOVED: dict[str, str] = {
     "polyad.backends.doctor": "polyad.inspection.diagnosis.doctor",
     "polyad.backends.listing": "polyad.inspection.diagnosis.listing",
     "polyad.backends.screen": "polyad.inspection.diagnosis.screen",
+    "polyad.codegen.teams": "polyad.codegen.workgroups",
+    "polyad.lowering.steps": "polyad.lowering.loops",
+    "polyad_kernels.kept": "polyad_kernels.memo",
     "polyad.datasets.images": "polyad.datasets.folders",
     "polyad.func.trees": "polyad.base.trees",
     "polyad.expansions": "polyad.tables.special",
@@ -159,6 +162,7 @@ NAMES: dict[str, str] = {
     "polyad.autograd.hooks.add_hook": "polyad.history.node.add_hook",
     "polyad.autograd.hooks.hooks_of": "polyad.history.node.hooks_of",
     "polyad.autograd.hooks.register": "polyad.history.hooks.register",
+    "polyad.codegen.Place": "polyad.codegen.Iota",
     "polyad.dispatch.forward.elementwise": "polyad.dispatch.forward.symmetric",
 }
 """Names that have left a module which is still there, or have another name in it."""

@@ -6,9 +6,9 @@ nothing is written a second time.
 
     numbers    parameters, as the body sees them: numbers that only a call knows
     tensors    the level that runs bodies, and its tensors
-    steps      what a lowered body computes: a few steps over memory
-    rows       steps over the same rows, as one kernel of several stages
-    running    the kernels of steps, with their arrays and numbers
+    loops      what a lowered body computes: a few loops over memory
+    rows       loops over the same rows, as one kernel of several stages
+    running    the kernels of loops, with their arrays and numbers
     kernels    the kernel of a call signature, with a variant for each way that a body takes
 """
 

@@ -11,14 +11,14 @@ from ..backend.interface import Signature, TensorType
 from ..backend.runtime import Runtime
 from ..base.layout import Layout
 from ..codegen.kernels import PointwiseKernel
-from ..codegen.kernels.layouts import PerLayout
+from ..codegen.kernels.layouts import LayoutCache
 from ..codegen.kernels.pointwise import check_one_shape
 from ..dispatch.plan import body_kernel
 from ..dispatch.structure import Opaque, Pointwise, Reduction, Rowwise
 from ..dispatch.views import layout_of
 from ..tensor import Tensor
 from .numbers import Guards, Read
-from .running import StepsKernel, pointwise_form, pointwise_into_many
+from .running import LoopsKernel, pointwise_form, pointwise_into_many
 from .tensors import Lowered, NotLowered, lower
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class LoweredKernel:
     the same form for *any_layout*; other bodies are lowered anew for each combination of layouts, and compile anew only
     where something else is to be computed.
 
-    *build* makes what runs a form: `PointwiseKernel` or `StepsKernel`, unless told otherwise. *composed* serves the
+    *build* makes what runs a form: `PointwiseKernel` or `LoopsKernel`, unless told otherwise. *composed* serves the
     calls that cannot be lowered: the body itself, unless told otherwise.
     """
 
@@ -92,14 +92,14 @@ class LoweredKernel:
         self._types = types
         self._runtime = runtime
         self.any_layout = any_layout
-        self._build = build or (self._pointwise if any_layout else self._steps)
+        self._build = build or (self._pointwise if any_layout else self._loops)
         self._arrays = [position for position, entry in enumerate(types) if isinstance(entry, TensorType)]
         self._tensors_first = self._arrays == [*range(len(self._arrays))]
         self._broadcasts = not isinstance(op.structure, Pointwise) or op.structure.broadcasts
         self._last: tuple[Any, ...] | None = None
         self._single = not op.outputs
         self._composed = composed or body_kernel(op, types, runtime.backend)
-        self._variants: PerLayout[list[Variant]] = PerLayout()
+        self._variants: LayoutCache[list[Variant]] = LayoutCache()
 
     @property
     def forms(self) -> int:
@@ -139,7 +139,7 @@ class LoweredKernel:
         options = self._options(args[len(self._types) :], self._layouts(args, outs))
         known = self._variants.get(options)
         if known is None:
-            known = self._variants.keep(options, [])
+            known = self._variants.add(options, [])
         if len(known) < _VARIANTS:
             known.append(variant)
         return variant
@@ -149,10 +149,10 @@ class LoweredKernel:
     ) -> PointwiseKernel:
         return PointwiseKernel(runtime, what, lowered.expressions, self._broadcasts)
 
-    def _steps(
+    def _loops(
         self, runtime: Runtime, what: str, lowered: Lowered, operands: int, outs: Sequence[Layout] | None
-    ) -> StepsKernel:
-        return StepsKernel(runtime, what, lowered.steps, operands, outs)
+    ) -> LoopsKernel:
+        return LoopsKernel(runtime, what, lowered.loops, operands, outs)
 
     def _layouts(self, args: Sequence[Any], outs: Sequence[Any] | None) -> Hashable:
         """The layouts that a call's form is for."""
@@ -170,7 +170,7 @@ class LoweredKernel:
         and return the numbers of the others.
         """
         if (
-            self._build not in (self._pointwise, self._steps)
+            self._build not in (self._pointwise, self._loops)
             or not self._tensors_first
             or not self._runtime.dialect.addresses
         ):
@@ -208,7 +208,7 @@ class LoweredKernel:
             elif self.any_layout:
                 done = pointwise_into_many(form, into, given, numbers)
             else:
-                done = StepsKernel.into_many(kernels, into, given, numbers)
+                done = LoopsKernel.into_many(kernels, into, given, numbers)
             if not done:
                 left += places
         return left

@@ -2,8 +2,8 @@
 
 What is computed element by element has an expression: ops with a formula in `polyad.codegen`, and composites of such
 ops. Where the operands' layouts are known, a body may also reduce, and take views: what it reduces is computed by a
-step of its own, and so is what is seen through a view that no expression of the operands' elements is. Whatever else a
-body does stops the lowering with `NotLowered`, which says what and where.
+loop of its own; so is what a view shows of a computed tensor, unless the same expression of views of the operands gives
+it. Whatever else a body does stops the lowering with `NotLowered`, which says what and where.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from ..base.layout import (
 )
 from ..base.state import state
 from ..codegen import Apply, Expression, Literal, Operand, Scalar, apply, cast, has_formula
-from ..codegen.expression import leaves_of, substituted
+from ..codegen.expression import leaves_of, nodes_of, substituted
 from ..codegen.formulas import OPS as FORMULAS, is_cheap
 from ..codegen.kernels.reduction_ops import REDUCERS, reduced_dtype
 from ..codegen.writer import letter_of
@@ -44,22 +44,26 @@ from ..dispatch.structure import Laid
 from ..tensor import Tensor
 from ..transforms.levels import Level
 from ..transforms.wrapped import Handle, Wrapped
+from .loops import Load, Loop, Loops
 from .numbers import DeferredNumber, Guards, Read as ReadNumber, fixed
-from .steps import Read, Step, Steps
 
 if TYPE_CHECKING:
     from ..dispatch.declared import Op
 
 _ANY_SHAPE = (3, 4)
-"""Stands for any shape: what is computed element by element is the same for all."""
+"""The shape of the operands where a body is lowered for any layout: what is computed element by element is then the
+same for all shapes, and what depends on the shape stops the lowering.
+"""
 
-_REFUSING = {"floor_divide", "remainder", "fmod", "pow"}
-"""Ops that refuse some integers, which a kernel cannot."""
+_RAISING = {"floor_divide", "remainder", "fmod", "pow"}
+"""Ops that raise for some integers (0 as a divisor, a negative exponent), which a kernel cannot."""
 
-_OF_ALL = {"max_all": "amax", "min_all": "amin"}
+_OVER_ALL = {"max_all": "amax", "min_all": "amin"}
 
-_MUCH = 16
-"""How many times more elements than a costly operand a result has for the operand to be computed by itself before."""
+_REPEATS = 16
+"""How often a costly operand's element may be computed anew, where the operand is broadcast: from so many repeats on a
+loop of its own computes the operand first.
+"""
 
 
 class NotLowered(Exception):
@@ -85,10 +89,10 @@ class ExpressionTensor(Wrapped):
     _level: Lowering
 
     def _like(self, inner: Any) -> ExpressionTensor:
-        return self._level.tensor(self.expression, self._array.shape, self.steps)
+        return self._level.tensor(self.expression, self._array.shape, self.element_strides)
 
     @property
-    def steps(self) -> Strides:
+    def element_strides(self) -> Strides:
         """The strides, in elements."""
         return element_strides(self._array.shape, self._array.strides, self._type.dtype.itemsize)
 
@@ -108,22 +112,22 @@ class Lowering(Level):
         self.any_layout = any_layout
         self.guards = Guards()
         self.scalars: list[ReadNumber] = []
-        self.reads: list[Read] = []
-        self.steps: list[Step] = []
+        self.loads: list[Load] = []
+        self.loops: list[Loop] = []
         self.slots = 0
         self.operands = 0
-        self._positions: dict[Read, int] = {}
+        self._positions: dict[Load, int] = {}
         self._known: dict[tuple[int, DType], tuple[DeferredNumber, Scalar]] = {}
-        self._made = 0
+        self._count = 0
 
-    def tensor(self, expression: Expression, shape: Shape, steps: Strides | None = None) -> ExpressionTensor:
-        """A tensor of this level with these elements, by default row-major."""
-        self._made += 1
-        if self._made > MOST_RESULTS:
-            raise NotLowered(f"a body of more than {MOST_RESULTS} steps")
+    def tensor(self, expression: Expression, shape: Shape, order: Strides | None = None) -> ExpressionTensor:
+        """A tensor of this level with these elements; *order* are its strides, in elements, by default row-major."""
+        self._count += 1
+        if self._count > MOST_RESULTS:
+            raise NotLowered(f"a body of more than {MOST_RESULTS} ops")
         dtype = expression.dtype
-        steps = contiguous_strides(shape) if steps is None else steps
-        strides = tuple([step * dtype.itemsize for step in steps])
+        order = contiguous_strides(shape) if order is None else order
+        strides = tuple([stride * dtype.itemsize for stride in order])
         nothing: Any = None  # there is no tensor behind it
         type_ = tensor_type(dtype, self.device, not shape)
         out: ExpressionTensor = ExpressionTensor._over(self, nothing, Handle(shape, strides, self), type_)
@@ -134,33 +138,33 @@ class Lowering(Level):
     def operand(self, dtype: DType, layout: Layout) -> ExpressionTensor:
         """The tensor of the body's next operand."""
         self.slots += 1
-        return self._reading(Read(self.slots - 1, layout), dtype)
+        return self._reading(Load(self.slots - 1, layout), dtype)
 
-    def _reading(self, read: Read, dtype: DType) -> ExpressionTensor:
-        position = self._positions.get(read)
+    def _reading(self, load: Load, dtype: DType) -> ExpressionTensor:
+        position = self._positions.get(load)
         if position is None:
-            position = self._positions[read] = len(self.reads)
-            self.reads.append(read)
-        return self.tensor(Operand(position, dtype), read.layout.shape, read.layout.strides)
+            position = self._positions[load] = len(self.loads)
+            self.loads.append(load)
+        return self.tensor(Operand(position, dtype), load.layout.shape, load.layout.strides)
 
-    def read_of(self, tensor: ExpressionTensor) -> Read | None:
+    def read_of(self, tensor: ExpressionTensor) -> Load | None:
         """What *tensor* shows of memory as it is; None if it is computed."""
         expression = tensor.expression
         if not isinstance(expression, Operand):
             return None
-        read = self.reads[expression.position]
-        return read if read.layout.shape == tensor._array.shape else None
+        load = self.loads[expression.position]
+        return load if load.layout.shape == tensor._array.shape else None
 
-    def store(self, tensor: ExpressionTensor) -> Read:
-        """What *tensor* shows of memory, computed by a step of its own if it is computed."""
-        read = self.read_of(tensor)
-        if read is None:
-            layout = Layout(tensor._array.shape, tensor.steps, 0)
-            self.steps.append(Step(layout.shape, (tensor.expression,), ((self.slots, tensor._type.dtype, layout),)))
-            read = Read(self.slots, layout)
+    def materialize(self, tensor: ExpressionTensor) -> Load:
+        """What *tensor* shows of memory, to which a loop of its own writes it if it is computed."""
+        load = self.read_of(tensor)
+        if load is None:
+            layout = Layout(tensor._array.shape, tensor.element_strides, 0)
+            self.loops.append(Loop(layout.shape, (tensor.expression,), ((self.slots, tensor._type.dtype, layout),)))
+            load = Load(self.slots, layout)
             self.slots += 1
-            tensor.expression = self._reading(read, tensor._type.dtype).expression
-        return read
+            tensor.expression = self._reading(load, tensor._type.dtype).expression
+        return load
 
     # ------------------------------------------------------------------------------------------------ what a level does
 
@@ -177,10 +181,10 @@ class Lowering(Level):
         return super()._view(op, input, fixed(params))
 
     def compute(self, op: Op, values: tuple[Any, ...], plan: Plan) -> Any:
-        if op.name in REDUCERS or op.name in _OF_ALL or op.name == "mean":
-            return self._reduced(op, values)
+        if op.name in REDUCERS or op.name in _OVER_ALL or op.name == "mean":
+            return self._reduce(op, values)
         if op.name in FORMULAS or op.name == "copy":
-            return self._formula(op, values, plan)
+            return self._apply_formula(op, values, plan)
         if op.body is None:
             raise NotLowered(f"{op.name} has no formula")
         with self:
@@ -194,48 +198,48 @@ class Lowering(Level):
             raise NotLowered(f"a result that is no expression but {type(result).__name__}")
         return result._like(None)
 
-    def _formula(self, op: Op, values: tuple[Any, ...], plan: Plan) -> ExpressionTensor:
+    def _apply_formula(self, op: Op, values: tuple[Any, ...], plan: Plan) -> ExpressionTensor:
         operands = values[: len(op.operands)]
         tensors = [value for value in operands if isinstance(value, ExpressionTensor)]
         shape = broadcast_shapes(*[tensor._array.shape for tensor in tensors])
         for tensor in tensors:
-            self._beforehand(tensor, shape)
+            self._materialize_costly(tensor, shape)
         if op.name == "copy":
             return self.tensor(tensors[0].expression, shape)
-        steps = result_strides(
-            shape, [broadcast_strides(tensor._array.shape, tensor.steps, shape) for tensor in tensors]
+        order = result_strides(
+            shape, [broadcast_strides(tensor._array.shape, tensor.element_strides, shape) for tensor in tensors]
         )
         if op.name == "cast":
-            return self.tensor(cast(tensors[0].expression, values[1]), shape, steps)
+            return self.tensor(cast(tensors[0].expression, values[1]), shape, order)
         dtype = plan.nd.dtype if op.name == "where" else tensors[-1].dtype
         if op.name != "where" and not has_formula(op.name, dtype):
             raise NotLowered(f"{op.name} has no formula for {dtype.name}")
-        if dtype.category <= INTEGER and op.name in _REFUSING:
+        if dtype.category <= INTEGER and op.name in _RAISING:
             raise NotLowered(f"{op.name} refuses some elements of {dtype.name}")
-        operands = tuple(self._rounded(op, operands))
-        of_few = all(self._is_of_few(tensor.expression) for tensor in tensors)
-        arguments = [self._argument(op, value, dtype, of_few) for value in operands]
-        return self.tensor(apply(op.name, *arguments), shape, steps)
+        operands = tuple(self._round_numbers(op, operands))
+        late = all(self._reads_results_only(tensor.expression) for tensor in tensors)
+        arguments = [self._argument(op, value, dtype, late) for value in operands]
+        return self.tensor(apply(op.name, *arguments), shape, order)
 
-    def _beforehand(self, tensor: ExpressionTensor, shape: Shape) -> None:
-        """Have *tensor* computed by a step of its own if an expression of *shape* would often repeat its cost."""
-        if self.any_layout or math.prod(shape) < _MUCH * math.prod(tensor._array.shape):
+    def _materialize_costly(self, tensor: ExpressionTensor, shape: Shape) -> None:
+        """Have a loop of its own compute *tensor* if an expression of *shape* would often repeat its cost."""
+        if self.any_layout or math.prod(shape) < _REPEATS * math.prod(tensor._array.shape):
             return
         if _is_costly(tensor.expression):
-            self.store(tensor)
+            self.materialize(tensor)
 
-    def _is_of_few(self, expression: Expression) -> bool:
-        """Whether *expression* depends on what steps have computed, and not on operands' elements."""
+    def _reads_results_only(self, expression: Expression) -> bool:
+        """Whether *expression* depends on what loops have computed, and not on operands' elements."""
         found = [leaf for leaf in leaves_of(expression) if isinstance(leaf, Operand)]
-        return bool(found) and all(self.reads[leaf.position].slot >= self.operands for leaf in found)
+        return bool(found) and all(self.loads[leaf.position].slot >= self.operands for leaf in found)
 
-    def _reduced(self, op: Op, values: tuple[Any, ...]) -> ExpressionTensor:
+    def _reduce(self, op: Op, values: tuple[Any, ...]) -> ExpressionTensor:
         if self.any_layout:
             raise NotLowered(f"{op.name} reduces")
         tensor: ExpressionTensor = values[0]
         shape = tensor._array.shape
-        reducer = _OF_ALL.get(op.name, "sum" if op.name == "mean" else op.name)
-        if op.name in _OF_ALL:
+        reducer = _OVER_ALL.get(op.name, "sum" if op.name == "mean" else op.name)
+        if op.name in _OVER_ALL:
             dims: tuple[int, ...] = tuple(range(len(shape)))
             keepdim = False
         else:
@@ -245,14 +249,14 @@ class Lowering(Level):
         layout = Layout(reduced_shape(shape, dims, keepdim), contiguous_strides(reduced_shape(shape, dims, keepdim)), 0)
         dtype = reduced_dtype(reducer, tensor._type.dtype)
         # Half types add up in float32, and stay there until something is stored.
-        wide = expression.dtype if reducer in ("sum", "prod") else dtype
-        self.steps.append(Step(shape, (expression,), ((self.slots, wide, layout),), reducer, dims))
-        read = Read(self.slots, layout)
+        computed = expression.dtype if reducer in ("sum", "prod") else dtype
+        self.loops.append(Loop(shape, (expression,), ((self.slots, computed, layout),), reducer, dims))
+        load = Load(self.slots, layout)
         self.slots += 1
-        found = self._reading(read, wide).expression
+        found = self._reading(load, computed).expression
         if op.name == "mean":
             dtype = tensor._type.dtype
-            found = found / self._constant(math.prod([shape[dim] for dim in dims]), wide)
+            found = found / self._constant(math.prod([shape[dim] for dim in dims]), computed)
         return self.tensor(cast(found, dtype), layout.shape)
 
     def _constant(self, number: Any, dtype: DType) -> Scalar:
@@ -260,7 +264,7 @@ class Lowering(Level):
         self.scalars.append(lambda args: number)
         return Scalar(len(self.scalars) - 1, dtype)
 
-    def _rounded(self, op: Op, operands: tuple[Any, ...]) -> Sequence[Any]:
+    def _round_numbers(self, op: Op, operands: tuple[Any, ...]) -> Sequence[Any]:
         """The operands with the numbers among them rounded as a call of *op* rounds them."""
         types = signature_of(op, operands)
         places = to_round(types, op.dtype(types, {}).casts)
@@ -271,14 +275,15 @@ class Lowering(Level):
             found[place] = found[place].through(rounding)
         return found
 
-    def _argument(self, op: Op, value: Any, dtype: DType, of_few: bool) -> Expression:
+    def _argument(self, op: Op, value: Any, dtype: DType, late: bool) -> Expression:
         if isinstance(value, ExpressionTensor):
             return value.expression
         if type(value) is DeferredNumber:
             return self._scalar(op, value, dtype)
         if type(value) in NUMBERS:
-            # Beside the few elements that are left of many it may be their number, which changes with the shape.
-            return self._constant(value, dtype) if of_few and type(value) is not bool else Literal(value, dtype)
+            # A number that meets what a reduction left may be how many elements it reduced, and change with the shape.
+            # As an argument of the kernel it asks for no other kernel then.
+            return self._constant(value, dtype) if late and type(value) is not bool else Literal(value, dtype)
         raise NotLowered(f"{op.name} gets {type(value).__name__}")
 
     def _scalar(self, op: Op, number: DeferredNumber, dtype: DType) -> Scalar:
@@ -298,44 +303,45 @@ class Lowering(Level):
         if self.any_layout or op.dtype is not first:
             raise NotLowered(f"the view {op.name}")
         root: ExpressionTensor = input.root or input
-        out = None if self.read_of(root) is not None else self._seen(root, layout)
+        out = None if self.read_of(root) is not None else self._view_expression(root, layout)
         if out is None:
-            read = self.store(root)
-            base = read.layout.offset
+            load = self.materialize(root)
+            base = load.layout.offset
             out = self._reading(
-                Read(read.slot, Layout(layout.shape, layout.strides, base + layout.offset)), root._type.dtype
+                Load(load.slot, Layout(layout.shape, layout.strides, base + layout.offset)), root._type.dtype
             )
         out.root = root
         return out
 
-    def _seen(self, root: ExpressionTensor, layout: Layout) -> ExpressionTensor | None:
-        """The view *layout* of what *root* computes, as an expression of views; None if there is none.
+    def _view_expression(self, root: ExpressionTensor, layout: Layout) -> ExpressionTensor | None:
+        """The view *layout* of what *root* computes, as root's expression of views of what it reads: so nothing has to
+        be written to memory first. None where that does not hold.
 
-        There is one if each of its dimensions is one of root's, from some place on, or repeats.
+        It holds where each dimension of the view is one of root's, from some index on, or repeats an element.
         """
-        shape, steps = root._array.shape, root.steps
-        inner = {step: dim for dim, (size, step) in enumerate(zip(shape, steps, strict=True)) if size > 1}
-        if len(inner) < sum(size > 1 for size in shape):
+        shape = root._array.shape
+        dim_of = {stride: dim for dim, (size, stride) in enumerate(zip(shape, root.element_strides)) if size > 1}
+        if len(dim_of) < sum(size > 1 for size in shape):
             return None
         rest, starts = layout.offset, dict.fromkeys(range(len(shape)), 0)
-        for step, dim in sorted(inner.items(), reverse=True):
-            starts[dim], rest = divmod(rest, step)
+        for stride, dim in sorted(dim_of.items(), reverse=True):
+            starts[dim], rest = divmod(rest, stride)
         if rest:
             return None
-        taken: list[int | None] = []
-        for size, step in zip(layout.shape, layout.strides, strict=True):
-            own = inner.get(step) if size > 1 and step else None
-            if size > 1 and step and (own is None or own in taken or starts[own] + size > shape[own]):
+        dims: list[int | None] = []  # of the view's dimensions, which of root's they are; None: repeated
+        for size, stride in zip(layout.shape, layout.strides, strict=True):
+            own = dim_of.get(stride) if size > 1 and stride else None
+            if size > 1 and stride and (own is None or own in dims or starts[own] + size > shape[own]):
                 return None
-            taken.append(own)
+            dims.append(own)
         moved: dict[Expression, Expression] = {}
         for leaf in leaves_of(root.expression):
             if isinstance(leaf, Operand):
-                read = self.reads[leaf.position]
-                spread = broadcast_strides(read.layout.shape, read.layout.strides, shape)
-                offset = read.layout.offset + sum(starts[dim] * spread[dim] for dim in range(len(shape)))
-                seen = Layout(layout.shape, tuple([0 if dim is None else spread[dim] for dim in taken]), offset)
-                moved[leaf] = self._reading(Read(read.slot, seen), leaf.dtype).expression
+                load = self.loads[leaf.position]
+                strides = broadcast_strides(load.layout.shape, load.layout.strides, shape)
+                offset = load.layout.offset + sum(starts[dim] * strides[dim] for dim in range(len(shape)))
+                view = Layout(layout.shape, tuple([0 if dim is None else strides[dim] for dim in dims]), offset)
+                moved[leaf] = self._reading(Load(load.slot, view), leaf.dtype).expression
         (expression,) = substituted([root.expression], moved)
         return self.tensor(expression, layout.shape, layout.strides)
 
@@ -348,14 +354,8 @@ class Lowering(Level):
 
 def _is_costly(expression: Expression) -> bool:
     """Whether *expression* calls a function for each element."""
-    waiting: list[Expression] = [expression]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, Apply):
-            if node.op not in _QUICK and not is_cheap(node.op, letter_of(node.dtype)):
-                return True
-            waiting += node.arguments
-    return False
+    applied = [node for node in nodes_of(expression) if isinstance(node, Apply)]
+    return any(node.op not in _QUICK and not is_cheap(node.op, letter_of(node.dtype)) for node in applied)
 
 
 _QUICK = {"cast", "where", "div", "sqrt"}
@@ -366,19 +366,19 @@ class Lowered:
     """What a body computes, and for which calls.
 
     Attributes:
-        steps: for operands of the layouts given, without those that are numbers.
+        loops: for operands of the layouts given, without those that are numbers.
         scalars: what computes the kernels' numbers from a call's operands and parameters.
         guards: what must hold of these.
     """
 
-    steps: Steps
+    loops: Loops
     scalars: tuple[ReadNumber, ...]
     guards: Guards
 
     @property
     def expressions(self) -> tuple[Expression, ...]:
         """The results of a body that was lowered for any layouts, of operands in order."""
-        return self.steps.steps[-1].expressions
+        return self.loops.loops[-1].expressions
 
 
 def lower(op: Op, types: Signature, values: Sequence[Any], layouts: Sequence[Layout] | None = None) -> Lowered:
@@ -424,67 +424,67 @@ def lower(op: Op, types: Signature, values: Sequence[Any], layouts: Sequence[Lay
         wanted = () if all(entry.zero_dim for entry in types if isinstance(entry, TensorType)) else _ANY_SHAPE
         if any(each._array.shape != wanted for each in results):
             raise NotLowered("a result that is not computed from the operands' elements alone")
-    if all(isinstance(each.expression, Operand) for each in results) and not level.steps:
+    if all(isinstance(each.expression, Operand) for each in results) and not level.loops:
         raise NotLowered("a result that is an operand: nothing is computed")
-    orders = [_declared_order(op, types, values, layouts, each) for each in results]
-    steps = _finished(level, results, orders)
-    read = set(leaves_of(*[expression for step in steps.steps for expression in step.expressions]))
-    if layouts is None and sum(isinstance(leaf, Operand) for leaf in read) != level.operands:
+    orders = [_result_order(op, types, values, layouts, each) for each in results]
+    loops = _schedule(level, results, orders)
+    load = set(leaves_of(*[expression for loop in loops.loops for expression in loop.expressions]))
+    if layouts is None and sum(isinstance(leaf, Operand) for leaf in load) != level.operands:
         raise NotLowered("an operand whose elements are not read")
     # A body may compute what it then leaves out; the kernels get the numbers that are read.
-    used = sorted((leaf for leaf in read if isinstance(leaf, Scalar)), key=lambda scalar: scalar.position)
+    used = sorted((leaf for leaf in load if isinstance(leaf, Scalar)), key=lambda scalar: scalar.position)
     moved: dict[Expression, Expression] = {old: Scalar(at, old.dtype) for at, old in enumerate(used)}
-    renumbered = [replace(step, expressions=tuple(substituted(step.expressions, moved))) for step in steps.steps]
+    renumbered = [replace(loop, expressions=tuple(substituted(loop.expressions, moved))) for loop in loops.loops]
     scalars = tuple([level.scalars[scalar.position] for scalar in used])
-    return Lowered(replace(steps, steps=tuple(renumbered)), scalars, level.guards)
+    return Lowered(replace(loops, loops=tuple(renumbered)), scalars, level.guards)
 
 
-def _declared_order(
+def _result_order(
     op: Op, types: Signature, values: Sequence[Any], layouts: Sequence[Layout] | None, result: ExpressionTensor
 ) -> Strides:
     """The strides of a new array for *result*: as the op declares them, else as its body's would be."""
     shape = result._array.shape
     if layouts is None or not op.ordered:
-        return result.steps if result.root is None else contiguous_strides(shape)
+        return result.element_strides if result.root is None else contiguous_strides(shape)
     tensors = [entry for entry in types if isinstance(entry, TensorType)]
     laid = [
-        Laid(layout.shape, tuple([step * entry.dtype.itemsize for step in layout.strides]), entry.dtype)
+        Laid(layout.shape, tuple([stride * entry.dtype.itemsize for stride in layout.strides]), entry.dtype)
         for entry, layout in zip(tensors, layouts, strict=True)
     ]
     return op.strides(shape, laid, *values[len(types) :])
 
 
-def _finished(level: Lowering, results: Sequence[ExpressionTensor], orders: Sequence[Strides]) -> Steps:
-    """The steps that compute the results, each in new memory of its order; what is needed by none is left out."""
-    last: dict[Shape, list[int]] = {}
-    found: dict[int, Read] = {}
+def _schedule(level: Lowering, results: Sequence[ExpressionTensor], orders: Sequence[Strides]) -> Loops:
+    """The loops that compute the results, each in new memory of its order; what none of them needs is left out."""
+    unwritten: dict[Shape, list[int]] = {}
+    found: dict[int, Load] = {}
     for position, each in enumerate(results):
-        read = level.read_of(each)
-        taken = read is not None and any(other.slot == read.slot for other in found.values())
-        if read is not None and read.slot >= level.operands and not taken:
-            found[position] = read
+        load = level.read_of(each)
+        alone = load is not None and all(other.slot != load.slot for other in found.values())
+        if load is not None and load.slot >= level.operands and alone:
+            found[position] = load
         else:
-            last.setdefault(each._array.shape, []).append(position)
-    for shape, positions in last.items():
+            unwritten.setdefault(each._array.shape, []).append(position)
+    for shape, positions in unwritten.items():
         made = []
         for position in positions:
             each = results[position]
             layout = Layout(shape, orders[position], 0)
-            found[position] = Read(level.slots, layout)
+            found[position] = Load(level.slots, layout)
             made.append((level.slots, each._type.dtype, layout))
             level.slots += 1
-        level.steps.append(Step(shape, tuple([results[position].expression for position in positions]), tuple(made)))
-    needed = {read.slot for read in found.values()}
-    kept: list[Step] = []
-    for step in reversed(level.steps):
-        if any(slot in needed for slot, _, _ in step.results):
-            kept.append(step)
-            for leaf in leaves_of(*step.expressions):
+        level.loops.append(Loop(shape, tuple([results[position].expression for position in positions]), tuple(made)))
+    needed = {load.slot for load in found.values()}
+    scheduled: list[Loop] = []
+    for loop in reversed(level.loops):
+        if any(slot in needed for slot, _, _ in loop.results):
+            scheduled.append(loop)
+            for leaf in leaves_of(*loop.expressions):
                 if isinstance(leaf, Operand):
-                    needed.add(level.reads[leaf.position].slot)
-    return Steps(
-        tuple(level.reads),
-        tuple(reversed(kept)),
+                    needed.add(level.loads[leaf.position].slot)
+    return Loops(
+        tuple(level.loads),
+        tuple(reversed(scheduled)),
         tuple([found[position] for position in range(len(results))]),
         tuple([each._type.dtype for each in results]),
     )

@@ -225,8 +225,8 @@ def run_reduction(
     result: Any = None,
 ) -> np.ndarray:
     """The reduction over *dims* of an expression of *arrays*."""  # fmt: skip
+    from polyad.codegen.accumulators import unroll_for
     from polyad.codegen.elementwise import lanes_for
-    from polyad.codegen.reduction import unroll_for
     from polyad.interop.numpy import numpy_dtype
 
     dialect, device = target[0], description_for(target[0])
@@ -242,11 +242,7 @@ def run_reduction(
         pack=pack_for([expression], dialect, device),
     )  # fmt: skip
     written = expression.dtype if plan.splits > 1 else result
-    source = codegen.reduction(
-        expression, reducer, dialect, device, result=written, across=plan.across, kept_rank=plan.kept_rank,
-        reduced_rank=plan.reduced_rank, inner=plan.inner, unroll=plan.unroll, team=plan.team, group=plan.group,
-        pack=plan.pack,
-    )  # fmt: skip
+    source = codegen.reduction(expression, reducer, dialect, device, result=written, variant=plan.variant)
     if plan.splits > 1:
         out = np.zeros((plan.splits, *kept), numpy_dtype(written))
     launch(source, target, folder, [out, *memories], (), plan.geometry, plan.instances)
@@ -296,11 +292,9 @@ def run_rowwise(
     )  # fmt: skip
     if not plan.instances:
         return list(outs)
-    source = codegen.rowwise(
-        stages, elements, rows, dialect, device, across=plan.across, team=plan.team, group=plan.group,
-        kept_rank=plan.kept_rank, reduced_rank=plan.reduced_rank, inner=plan.inner, unroll=plan.unroll, pack=plan.pack,
-    )  # fmt: skip
-    assert (source.lanes, source.group, plan.instances % plan.group) == (lanes, plan.group, 0)
+    source = codegen.rowwise(stages, elements, rows, dialect, device, variant=plan.variant)
+    group = plan.variant.group
+    assert (source.lanes, source.group, plan.instances % group) == (lanes, group, 0)
     if change is not None:
         changed = change(source.text)
         assert changed != source.text, "nothing was changed"

@@ -9,6 +9,7 @@ import pytest
 import polyad
 from polyad import codegen
 from polyad.codegen import CUDA_C, DIALECTS, GPU, OPENCL_C, C, DeviceDescription, Operand, apply, cast, reduction
+from polyad.codegen.variants import Variant
 
 FOLDER = Path(codegen.__file__).parent
 WORDS = re.compile(
@@ -54,7 +55,7 @@ def test_a_language_is_a_table() -> None:
         codegen.elementwise([cast(total, polyad.float16), cast(apply("exp", total), polyad.bfloat16)], other).text,
         reduction(total, "amax", other, result=polyad.bfloat16).text,
         codegen.rowwise(stages, [total / whole], [cast(whole, polyad.float16)], other, device).text,
-        codegen.rowwise(stages, [total / whole], [whole], other, gpu, team=64, group=64).text,
+        codegen.rowwise(stages, [total / whole], [whole], other, gpu, variant=Variant(row_items=64, group=64)).text,
     ]
     text = "".join(texts)
     for word in (

@@ -9,7 +9,7 @@ import pytest
 
 import polyad
 from polyad import codegen
-from polyad.codegen import CUDA_C, GPU, OPENCL_C, C, DeviceDescription, Literal, Operand, Place, Scalar, apply, cast
+from polyad.codegen import CUDA_C, GPU, OPENCL_C, C, DeviceDescription, Iota, Literal, Operand, Scalar, apply, cast
 from polyad.codegen.formulas import OPS as FORMULAS
 from polyad.dispatch.op import OPS
 from polyad.dispatch.structure import pointwise
@@ -191,7 +191,7 @@ def test_a_place_counts_where_it_is(target, tmp_path: Path) -> None:
     from .compiled import description_for, launch
 
     dialect, device = target[0], description_for(target[0])
-    made = [Operand(0, polyad.int64) + Place(1)]
+    made = [Operand(0, polyad.int64) + Iota(1)]
     lanes = lanes_for(made, dialect, device)
     plan = elementwise_plan(lanes, device, (3, 11), [(11, 1), (11, 1), (100, 2)], [0, 0, 5])
     source = elementwise(made, dialect, device, plan.rank, plan.inner)

@@ -1,14 +1,16 @@
 """Generated reductions against NumPy's, over all patterns of memory, in every dialect that can run here."""
 
 import math
+import struct
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import polyad
-from polyad.codegen import CPU, OPENCL_C, C, DeviceDescription, Operand, apply, cast, reduction, reduction_plan
-from polyad.codegen.reduction import unroll_for
+from polyad.codegen import CPU, GPU, OPENCL_C, C, DeviceDescription, Operand, apply, cast, reduction, reduction_plan
+from polyad.codegen.accumulators import unroll_for
+from polyad.codegen.variants import Variant
 
 from .compiled import fast_flags, needs_compiler, run_reduction, targets
 
@@ -107,7 +109,7 @@ def test_dense_vectors_are_taken_several_a_step() -> None:
     device, x = DeviceDescription(CPU, 2), Operand(0, polyad.float32)
 
     def plan(shape, strides, dims, result):
-        return reduction_plan(8, device, shape, dims, [strides], [0], result=result, unroll=unroll_for(x))
+        return reduction_plan(8, device, shape, dims, [strides], [0], result=result, unroll=unroll_for(x)).variant
 
     columns, rows = plan((50, 100), (100, 1), [0], (1,)), plan((50, 100), (100, 1), [1], (1,))
     assert (columns.across, columns.inner, columns.unroll) == (True, (1,), 4)
@@ -116,5 +118,13 @@ def test_dense_vectors_are_taken_several_a_step() -> None:
     sliced = plan((50, 100), (400, 2), [1], (1,))
     assert (sliced.inner, sliced.unroll) == (None, 1)
     assert unroll_for(apply("exp", x)) == 1, "the work hides the latency"
-    text = reduction(x, "sum", OPENCL_C, device, inner=(1,), unroll=4).text
+    text = reduction(x, "sum", OPENCL_C, device, variant=Variant(inner=(1,), unroll=4)).text
     assert text.count("((const __global Packed_float8 *)(in0") == 4
+
+
+def test_a_gpu_whose_work_items_do_not_cooperate_reduces_segments() -> None:
+    """Not elements that are counted as if several work items shared them, which would read behind the array."""
+    plan = reduction_plan(1, DeviceDescription(GPU, 8), (100, 5000), [1], [(5000, 1)], [0], result=(1,))
+    units, splits, share, segments, chunks, *_ = struct.unpack(f"{len(plan.geometry) // 8}q", plan.geometry)
+    assert (plan.variant.group, segments, chunks, units) == (1, 5, 5, 100 * splits)
+    assert share * splits >= segments

@@ -22,8 +22,8 @@ from polyad.codegen import (
     C,
     DeviceDescription,
     Expression,
+    Iota,
     Operand,
-    Place,
     RowValue,
     Scalar,
     Stage,
@@ -34,6 +34,7 @@ from polyad.codegen import (
     where,
 )
 from polyad.codegen.expression import leaves_of
+from polyad.codegen.variants import Variant
 from polyad.interop.numpy import numpy_dtype
 
 from .compiled import fast_flags, needs_compiler, run_rowwise, targets
@@ -298,7 +299,7 @@ def test_places_count_and_nan_spreads(target, tmp_path: Path) -> None:
     x = RNG.integers(0, 9, (6, 70)).astype(np.float32)
     x[2, 13] = x[2, 40] = math.nan
     x[3] = -math.inf
-    a, place = Operand(0, polyad.float32), Place(1)
+    a, place = Operand(0, polyad.float32), Iota(1)
     top = RowValue(0, polyad.float32)
     is_top = apply("eq", a, top) + apply("mul", apply("isnan", a), apply("isnan", top))
     stages = [Stage(a, "amax", polyad.float32), Stage(where(is_top, place, 1 << 40), "amin", polyad.int64)]
@@ -362,9 +363,9 @@ SABOTAGE = {
     ),
     "half of the warp": (CUDA_C, lambda text: text.replace("apart = 16", "apart = 8")),
     "a member that skips": (CUDA_C, lambda text: re.sub(r"([ej]) \+= 64", r"\1 += 128", text)),
-    "a row of a team that has none": (CUDA_C, lambda text: text.replace("here ? g.at[4] : 0", "g.at[4]")),
+    "a row of work items that have none": (CUDA_C, lambda text: text.replace("here ? g.at[4] : 0", "g.at[4]")),
 }
-ROWS = {"a row of a team that has none": (201, 70)}
+ROWS = {"a row of work items that have none": (201, 70)}
 
 
 @needs_compiler
@@ -391,16 +392,15 @@ def test_the_device_decides_the_shape() -> None:
         return rowwise_plan(lanes, device, shape, [dim], strides, [0, 0], elements=1, unroll=4)
 
     cpu, gpu = DeviceDescription(compute_units=4), DeviceDescription(GPU, 8, 256)
-    rows, columns = plan(cpu, (50, 100), 1, 8), plan(cpu, (50, 100), 0, 8)
-    assert (rows.across, rows.inner, rows.unroll, rows.group, rows.splits) == (False, (1, 1), 4, 1, False)
-    assert (rows.team, rows.pack) == (1, 1), "no teams on CPUs"
+    rows, columns = plan(cpu, (50, 100), 1, 8), plan(cpu, (50, 100), 0, 8).variant
+    assert (rows.variant, rows.splits) == (Variant(inner=(1, 1), unroll=4), False), "no workgroups on CPUs"
     assert (columns.across, columns.inner, columns.unroll) == (True, (1, 1), 1)
     assert plan(cpu, (1, 100000), 1, 8).splits, "a row for four cores"
     assert not plan(DeviceDescription(), (1, 100000), 1, 8).splits, "nobody to share it with"
-    assert (plan(gpu, (50, 1000), 1).group, plan(gpu, (50, 1000), 1).instances) == (128, 50 * 128)
-    short = plan(gpu, (5000, 10), 1)
-    assert (short.team, short.group, short.pack) == (4, 128, 1), "several short rows a group"
-    across = plan(gpu, (100, 5000), 0)
+    assert (plan(gpu, (50, 1000), 1).variant.group, plan(gpu, (50, 1000), 1).instances) == (128, 50 * 128)
+    short = plan(gpu, (5000, 10), 1).variant
+    assert (short.row_items, short.group, short.pack) == (4, 128, 1), "several short rows a workgroup"
+    across = plan(gpu, (100, 5000), 0).variant
     assert (across.across, across.group) == (True, 1)
     assert plan(gpu, (1, 1 << 20), 1).splits
 

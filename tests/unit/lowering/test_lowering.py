@@ -64,40 +64,40 @@ class Host(Runtime):
 class Interpreted:
     """A lowered body evaluated with the cpu's kernels, an op at a time."""
 
-    def __init__(self, steps, any_layout) -> None:
-        self.steps, self.any_layout = steps, any_layout
+    def __init__(self, loops, any_layout) -> None:
+        self.loops, self.any_layout = loops, any_layout
 
     def __call__(self, arrays, numbers=()):
-        return self.elementwise(arrays, numbers) if self.any_layout else self.each_step(arrays, numbers)
+        return self.elementwise(arrays, numbers) if self.any_layout else self.each_loop(arrays, numbers)
 
     def elementwise(self, arrays, numbers):
-        (step,) = self.steps.steps
+        (loop,) = self.loops.loops
         shape = broadcast_shapes(*[array.shape for array in arrays])
         tensors = [Tensor._of(a, registry.tensor_type(dtype_of(a), CPU, not a.ndim)) for a in arrays]
         known = {Operand(at, tensor.dtype): tensor for at, tensor in enumerate(tensors)}
         results = []
-        for expression in step.expressions:
+        for expression in loop.expressions:
             value = self.value(expression, arrays, numbers, known)
             assert value.dtype is expression.dtype
             results.append(value.expand(shape).clone()._array)
         return tuple(results)
 
-    def each_step(self, arrays, numbers):
+    def each_loop(self, arrays, numbers):
         slots = dict(enumerate(arrays))
-        for step in self.steps.steps:
+        for loop in self.loops.loops:
             known = {
                 leaf: as_tensor(slots[read.slot], read.layout, leaf.dtype)
-                for leaf in leaves_of(*step.expressions)
+                for leaf in leaves_of(*loop.expressions)
                 if isinstance(leaf, Operand)
-                for read in [self.steps.reads[leaf.position]]
+                for read in [self.loops.loads[leaf.position]]
             }
-            for (slot, dtype, layout), expression in zip(step.results, step.expressions, strict=True):
+            for (slot, dtype, layout), expression in zip(loop.results, loop.expressions, strict=True):
                 value = self.value(expression, arrays, numbers, known)
                 assert value.dtype is expression.dtype
-                value = value.expand(step.shape)
-                if step.reducer is not None:
-                    call = {"amax": OPS["amax"], "amin": OPS["amin"]}.get(step.reducer, OPS[step.reducer]).call
-                    value = call(value, step.dims, False).reshape(layout.shape)
+                value = value.expand(loop.shape)
+                if loop.reducer is not None:
+                    call = {"amax": OPS["amax"], "amin": OPS["amin"]}.get(loop.reducer, OPS[loop.reducer]).call
+                    value = call(value, loop.dims, False).reshape(layout.shape)
                 assert value.shape == layout.shape
                 slots[slot] = laid_out(value.to(dtype).numpy(), layout)
         return tuple(
@@ -108,7 +108,7 @@ class Interpreted:
             )
             if read.layout.shape != slots[read.slot].shape
             else slots[read.slot]
-            for read, dtype in zip(self.steps.results, self.steps.dtypes, strict=True)
+            for read, dtype in zip(self.loops.results, self.loops.dtypes, strict=True)
         )
 
     def value(self, expression, arrays, numbers, known):
@@ -155,7 +155,7 @@ def interpreting(op, types, any_layout=True):
         types,
         Host(),
         any_layout,
-        lambda runtime, what, lowered, count, outs: Interpreted(lowered.steps, any_layout),
+        lambda runtime, what, lowered, count, outs: Interpreted(lowered.loops, any_layout),
     )
 
 

@@ -18,7 +18,7 @@ pytest.importorskip("pyopencl", reason="PyOpenCL is not installed: pip install '
 import polyad_kernels
 import polyad_opencl
 from polyad.errors import IndexOutOfRange
-from polyad_kernels.kept import kept
+from polyad_kernels.memo import memoize
 
 SOURCES = sorted(
     path for package in (polyad_kernels, polyad_opencl) for path in Path(package.__file__).parent.rglob("*.py")
@@ -48,7 +48,7 @@ def together(count, work):
 def test_threads_that_make_the_same_at_once_get_the_same():
     inside = threading.Barrier(4)
 
-    @kept
+    @memoize
     def make(key):
         inside.wait(5)  # all four are here before the first is done
         return [key]
@@ -59,9 +59,9 @@ def test_threads_that_make_the_same_at_once_get_the_same():
 
 
 def test_nothing_else_is_kept():
-    # What `functools.cache` gives a thread may be its own, and die with it: see `kept`.
+    # What `functools.cache` gives a thread may be its own, and die with it: see `memoize`.
     for path in SOURCES:
-        if path.name not in ("kept.py", "discovery.py", "folder.py"):
+        if path.name not in ("memo.py", "discovery.py", "folder.py"):
             text = path.read_text()
             assert "lru_cache" not in text, path
             assert "functools import cache" not in text, path

@@ -12,10 +12,10 @@ import cupy
 
 from polyad.backend import Kernel
 from polyad_kernels.array import Array, new
-from polyad_kernels.kept import kept
 from polyad_kernels.kernels.linalg import eigenvalues as shared
 from polyad_kernels.kernels.linalg.matrices import COMPUTED, count_of, dense, prologue
 from polyad_kernels.kernels.memory import conversion as copying
+from polyad_kernels.memo import memoize
 
 from ..views import shown, taken
 
@@ -31,7 +31,7 @@ __kernel void check(__global const T *a, long size, long matrices, int told, __g
 """
 
 
-@kept
+@memoize
 def _check(device: Any, dtype: Any) -> Any:
     what = f"linalg, finite {dtype.name}"
     return device.kernel(prologue(dtype) + _CHECK, "check", "pqqipi", what=what, local=(128,))

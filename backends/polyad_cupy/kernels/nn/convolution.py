@@ -17,8 +17,8 @@ from polyad.backend import Kernel
 from polyad.base.dtypes import ALL, DType, bfloat16, bool_, float16, float32
 from polyad.base.layout import contiguous_strides
 from polyad_kernels.array import Array, new
-from polyad_kernels.kept import kept
 from polyad_kernels.kernels.memory import conversion as copying
+from polyad_kernels.memo import memoize
 from polyad_kernels.source.elements import text
 from polyad_kernels.source.walking import Walk, closing, cut, letters, local_size, opening, parameters
 
@@ -178,7 +178,7 @@ def _images_last(x: Array, count: int) -> Array:
 _NUMBERS = ["kernel", "outs", "stride", "padding", "dilation"]
 
 
-@kept
+@memoize
 def _adding(device: Any, dtype: DType, rank: int) -> Any:
     listed = ", ".join([f"long {name}{axis}" for name in _NUMBERS for axis in range(_DIMS)])
     taps = "\n".join(

@@ -19,8 +19,8 @@ from polyad.backends import cudnn as switches
 from polyad.base.dtypes import DType, bfloat16, float32, float64
 from polyad.base.layout import contiguous_strides, has_channels_last
 from polyad_kernels.array import Array, new
-from polyad_kernels.kept import kept
 from polyad_kernels.kernels.memory import conversion as copying
+from polyad_kernels.memo import memoize
 
 from ...libraries.cudnn import ALIGNMENT, AVOIDED, TYPES, CudnnError, Engine, Sizes, Work, version
 from ..comparing import EPSILON, TF32_EPSILON, difference, on_host, random
@@ -183,7 +183,7 @@ def _proved(
         return None
 
 
-@kept
+@memoize
 def engine(device: Any) -> Engine:
     """cuDNN on *device*."""
     return Engine(device)

@@ -21,8 +21,8 @@ from polyad.codegen import collapse
 from polyad.errors import ShapeError
 from polyad.settings import allowed_attention
 from polyad_kernels.array import Array, new
-from polyad_kernels.kept import kept
 from polyad_kernels.kernels.memory import conversion as copying
+from polyad_kernels.memo import memoize
 from polyad_kernels.source.elements import STORED, text as elements
 
 from . import attention_text
@@ -91,7 +91,7 @@ def _packs(x: Array, outer: tuple[int, ...]) -> bool:
     return across == 1 and not (x.shape[-1] | down | math.gcd(*outer)) % 4 and not place % (4 * size)
 
 
-@kept
+@memoize
 def _kernel(device: Any, name: str, dtype: DType, mask: DType | None, wide: int, pack: int, rank: int) -> Any:
     rows, columns = _TILES[name][wide > 64]
     operands = _LETTERS[name] if mask else _LETTERS[name][:-1]

@@ -13,7 +13,7 @@ from polyad import get_float32_matmul_precision
 from polyad.base.dtypes import DType, float32
 from polyad.codegen import collapse
 from polyad_kernels.array import Array, new
-from polyad_kernels.kept import kept
+from polyad_kernels.memo import memoize
 
 from ...libraries.cublaslt import TYPES, LtError, Multiplier, Operand, Product, version
 from ..comparing import EPSILON, TF32_EPSILON, difference, on_host, random
@@ -47,7 +47,7 @@ def multiplied(out: Array, a: Array, b: Array, bias: Array | None = None) -> boo
         return False
 
 
-@kept
+@memoize
 def _multiplier(device: Any) -> Multiplier:
     return Multiplier(device)
 

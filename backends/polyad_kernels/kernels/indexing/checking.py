@@ -1,4 +1,4 @@
-"""Checks of elements that nothing else depends on: a wrong one is noted, and told by the next call that waits."""
+"""Checks of elements that nothing else depends on: a wrong one is noted, and the next call that waits raises it."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 from polyad.base.layout import coordinates
 
 from ...array import Array
-from ...kept import kept
+from ...memo import memoize
 from ...source.elements import MOVED
 from ...source.walking import CHECKED, Walk, closing, cut, letters, local_size, opening, parameters
 
 
-@kept
+@memoize
 def _check(device: Any, width: int, valued: bool, rank: int) -> Any:
     element, operands = MOVED[width], "gv" if valued else "g"
     value, given = ("value[v + i * V]", "__global const long *value, ") if valued else ("0", "")

@@ -20,7 +20,7 @@ from polyad.base.dtypes import bfloat16, bool_, float16, float32, int32
 from polyad.base.layout import coordinates
 
 from ...array import Array, new
-from ...kept import kept
+from ...memo import memoize
 from ...source import pairs
 from ...source.elements import MOVED, text
 from ...source.walking import CHECKED, Walk, closing, cut, letters, local_size, opening, parameters
@@ -95,7 +95,7 @@ __kernel void {name}(__global TARGET *restrict out, __global const long *restric
 _LINES_LETTERS = "pppqqqqQpi"
 
 
-@kept
+@memoize
 def _write_lines(device: Any, width: int, rank: int) -> Any:
     definitions = "".join([f"\n#define {name} {MOVED[width]}" for name in ("TARGET", "SOURCE", "VALUE")])
     source = _lines_source("write_lines", definitions, "*target = value;", "source[{}]", rank)
@@ -107,7 +107,7 @@ def _adding(array: Array) -> str:
     return "*target = *target || value;" if array.dtype is bool_ else "*target += value;"
 
 
-@kept
+@memoize
 def _add_lines(device: Any, dtype: Any, rank: int, store: str) -> Any:
     definitions = f"\n{text(dtype)}\n#define TARGET C\n#define SOURCE T\n#define VALUE C"
     source = _lines_source("add_lines", definitions, store, "LOAD(source, {})", rank)
@@ -197,7 +197,7 @@ class _Lines:
 # ------------------------------------------------------------------------------------------------ scatter
 
 
-@kept
+@memoize
 def _write_last(device: Any, width: int, rank: int) -> tuple[Any, Any]:
     """Kernels that note for each place who writes there last, and that let only those write."""
     element = MOVED[width]
@@ -268,7 +268,7 @@ def scatter(array: Array, index: Array, source: Any, dim: int) -> Array:
 # ------------------------------------------------------------------------------------------------ sums
 
 
-@kept
+@memoize
 def _pair_up(device: Any, rank: int) -> Any:
     """A kernel that pairs places with positions in the line, for `pairs.sort`; wrong ones get the last place."""
     source = f"""{CHECKED}{pairs.text(4)}
@@ -288,7 +288,7 @@ __kernel void pair_up(__global PAIR *restrict out, __global const long *restrict
     return device.kernel(source, "pair_up", "ppQpi" + letters(rank, "x"), what="scatter_add", local=local_size(device))
 
 
-@kept
+@memoize
 def _add_runs(device: Any, dtype: Any, rank: int, store: str) -> Any:
     """A kernel that adds, for the first of equal places, the summands of all of them."""
     source = f"""{pairs.text(4)}{text(dtype)}

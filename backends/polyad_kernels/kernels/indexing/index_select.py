@@ -16,7 +16,7 @@ from polyad.base.dtypes import int64
 from polyad.base.layout import coordinates
 
 from ...array import Array, new
-from ...kept import kept
+from ...memo import memoize
 from ...source.elements import MOVED
 from ...source.walking import CHECKED, Walk, closing, cut, letters, local_size, opening, parameters
 from . import gather_scatter as scattering
@@ -25,7 +25,7 @@ _BLOCK = 256
 """Elements that are looked at at once."""
 
 
-@kept
+@memoize
 def _take(device: Any, width: int, rank: int) -> Any:
     element = MOVED[width]
     source = f"""{CHECKED}
@@ -125,7 +125,7 @@ def gather(array: Array, index: Array, dim: int) -> Array:
 # ------------------------------------------------------------------------------------------------ nonzero
 
 
-@kept
+@memoize
 def _places(device: Any, width: int, rank: int, dims: int) -> tuple[Any, Any]:
     """Kernels that count what is not zero in each stretch, and that write the coordinates of all of it."""
     element = MOVED[width]
@@ -214,7 +214,7 @@ def nonzero(array: Array) -> Array:
     return out
 
 
-@kept
+@memoize
 def _counting(device: Any, rank: int) -> Any:
     source = f"""{CHECKED}
 __kernel void counted(__global long *restrict out, __global const long *restrict index, long size, long outside,

@@ -11,13 +11,13 @@ from polyad.base.dtypes import DType, int32, int64
 from polyad.errors import IndexOutOfRange
 
 from ...array import Array, new
-from ...kept import kept
+from ...memo import memoize
 from ...source.elements import STORED
 from ...source.walking import CHECKED, Walk, closing, cut, letters, local_size, opening, parameters
 from .matrices import COMPUTED, count_of, dense, kernel
 
 
-@kept
+@memoize
 def _permutation(device: Any, dtype: DType, rank: int) -> Any:
     source = f"""{CHECKED}
 __kernel void permutation(__global long *restrict out, __global const {STORED[dtype.name]} *restrict pivots, long rows,

@@ -12,7 +12,7 @@ from typing import Any
 from polyad.base.dtypes import DType, complex64, complex128, float32, float64
 
 from ...array import Array, new
-from ...kept import kept
+from ...memo import memoize
 from ...source.walking import CHECKED
 from ..memory import conversion as copying
 
@@ -75,7 +75,7 @@ def dense(x: Array, batch: tuple[int, ...] | None = None, core: int = 2) -> Arra
     return copied
 
 
-@kept
+@memoize
 def kernel(device: Any, dtype: DType, source: str, name: str, parameters: str) -> Any:
     """Kernel *name* of *source* for matrices of *dtype*."""
     return device.kernel(prologue(dtype) + source, name, parameters, what=f"linalg.{name} {dtype.name}")

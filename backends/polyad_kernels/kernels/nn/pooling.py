@@ -12,7 +12,7 @@ from polyad.backend import Kernel
 from polyad.base.dtypes import DType, bfloat16, float16, float32, iinfo, int64
 
 from ...array import Array, new
-from ...kept import kept
+from ...memo import memoize
 from ...source.elements import text
 from ...source.walking import Walk, closing, cut, letters, local_size, opening, parameters
 
@@ -86,8 +86,8 @@ def _lowest(dtype: DType) -> str:
     return f"({iinfo(dtype).min + 1}{'L' if dtype is int64 else ''} - 1)" if iinfo(dtype).min else "0"
 
 
-@kept
-def _largest(device: Any, dtype: DType, rank: int) -> Any:
+@memoize
+def _compile_max(device: Any, dtype: DType, rank: int) -> Any:
     nan = "|| value != value" if dtype.is_floating_point else ""
     source = f"""{text(dtype)}
 __kernel void largest(__global T *restrict out, __global long *restrict places, __global const T *restrict input,
@@ -158,7 +158,7 @@ def max_pool_with_indices(
     if best.size:
         walk = Walk((*x.shape[:2], *_three(outs, 1)), (x.offset, (*x.steps[:2], 0, 0, 0)), apart=2)
         items, chunk = cut(device, walk.count, max(1, 4096 // math.prod(kernel)))
-        _largest(device, x.dtype, walk.rank)(
+        _compile_max(device, x.dtype, walk.rank)(
             items, best.buffer, places.buffer, x.buffer,
             *_described(size, kernel, stride, padding, dilation, outs, x.steps[2:]), *walk.arguments(chunk),
         )  # fmt: skip
@@ -168,8 +168,8 @@ def max_pool_with_indices(
 # ------------------------------------------------------------------------------------------------ averages
 
 
-@kept
-def _mean(device: Any, dtype: DType, rank: int) -> Any:
+@memoize
+def _compile_mean(device: Any, dtype: DType, rank: int) -> Any:
     source = f"""{text(dtype)}
 __kernel void mean(__global T *restrict out, __global const T *restrict input, long given, int with_padding,
                    {_settings()}, {parameters(rank, "a")})
@@ -221,24 +221,16 @@ def avg_pool(
     if out.size:
         walk = Walk((*x.shape[:2], *_three(outs, 1)), (x.offset, (*x.steps[:2], 0, 0, 0)), apart=2)
         items, chunk = cut(device, walk.count, max(1, 4096 // math.prod(kernel)))
-        _mean(device, x.dtype, walk.rank)(
+        _compile_mean(device, x.dtype, walk.rank)(
             items, out.buffer, x.buffer, divisor or 0, int(include_pad),
             *_described(size, kernel, stride, padding, ones, outs, x.steps[2:]), *walk.arguments(chunk),
         )  # fmt: skip
     return out
 
 
-@kept
-def _spread(device: Any, dtype: DType, rank: int) -> tuple[Any, Any]:
-    """Kernels that divide what arrives, and in which each element of the image adds up what its windows send it."""
-    reach = [
-        f"""
-        const long far{axis} = x{axis} + padding{axis};
-        const long first{axis} = far{axis} < kernel{axis} ? 0 : ratio(far{axis} - kernel{axis}, stride{axis}) + 1;
-        const long last{axis} = min(ratio(far{axis}, stride{axis}), outs{axis} - 1);"""
-        for axis in range(3)
-    ]
-    source = f"""{text(dtype)}
+def _divide_source(rank: int) -> str:
+    """A kernel that divides what arrives by how many elements its window has."""
+    return f"""
 inline long ratio(long a, long b)
 {{
     return ((a | b) >> 31) == 0 ? (long)((uint)a / (uint)b) : a / b;
@@ -259,16 +251,50 @@ __kernel void divide(__global C *restrict out, __global const T *restrict grad, 
     }}
     {closing(rank, "a")}
 }}
+"""
 
+
+def _reach(axis: int) -> str:
+    """Which windows have an element of the image along a dimension: from first to last."""
+    return f"""
+        const long far{axis} = x{axis} + padding{axis};
+        const long first{axis} = far{axis} < kernel{axis} ? 0 : ratio(far{axis} - kernel{axis}, stride{axis}) + 1;
+        const long last{axis} = min(ratio(far{axis}, stride{axis}), outs{axis} - 1);"""
+
+
+_IN_ONE_WINDOW = """\
+            // Each is in one window along the row.
+            int window_of[block];
+            long phase = far - first * stride2;
+            for (int j = 0; j < block; ++j) {
+                window_of[j] = (int)(first - last);
+                if (++phase == stride2) { phase = 0; ++first; }
+            }
+            C sums[block];
+            for (int j = 0; j < block; ++j) sums[j] = 0;
+            for (long w0 = first0; w0 <= last0; ++w0) for (long w1 = first1; w1 <= last1; ++w1) {
+                __global const C *row = shares + a + (w0 * outs1 + w1) * outs2 + last;
+                for (int j = 0; j < block; ++j) sums[j] += row[window_of[j]];
+            }
+            for (int j = 0; j < block; ++j) STORE(out, at + i + j, sums[j]);
+            i += block;
+            far += block;
+            last = min(first, outs2 - 1);
+"""
+
+
+def _collect_source(rank: int, block: int) -> str:
+    """A kernel in which each element of the image adds up what its windows send it."""
+    return f"""
 __kernel void spread(__global T *restrict out, __global const C *restrict shares, {_settings()},
                      {parameters(rank, "a")})
 {{
-    enum {{ block = {_BLOCK if device.is_cpu else 1} }};
+    enum {{ block = {block} }};
     {opening(rank, "a")}
     const long x0 = c{rank - 3}, x1 = c{rank - 2};
-    {reach[0]} {reach[1]}
+    {_reach(0)} {_reach(1)}
     long x2 = c{rank - 1};
-    {reach[2]}
+    {_reach(2)}
     long first = first2, last = last2, far = far2;
     for (long i = 0; i < run;) {{
         if (block > 1 && stride2 == 1 && i + block <= run && far >= kernel2 - 1 && far + block <= outs2) {{
@@ -286,24 +312,7 @@ __kernel void spread(__global T *restrict out, __global const C *restrict shares
             continue;
         }}
         if (block > 1 && kernel2 == stride2 && i + block <= run && first + (block - 1) / stride2 + 2 <= outs2) {{
-            // Each is in one window along the row.
-            int window_of[block];
-            long phase = far - first * stride2;
-            for (int j = 0; j < block; ++j) {{
-                window_of[j] = (int)(first - last);
-                if (++phase == stride2) {{ phase = 0; ++first; }}
-            }}
-            C sums[block];
-            for (int j = 0; j < block; ++j) sums[j] = 0;
-            for (long w0 = first0; w0 <= last0; ++w0) for (long w1 = first1; w1 <= last1; ++w1) {{
-                __global const C *row = shares + a + (w0 * outs1 + w1) * outs2 + last;
-                for (int j = 0; j < block; ++j) sums[j] += row[window_of[j]];
-            }}
-            for (int j = 0; j < block; ++j) STORE(out, at + i + j, sums[j]);
-            i += block;
-            far += block;
-            last = min(first, outs2 - 1);
-            continue;
+{_IN_ONE_WINDOW}            continue;
         }}
         C sum = 0;
         for (long w0 = first0; w0 <= last0; ++w0) for (long w1 = first1; w1 <= last1; ++w1) {{
@@ -319,6 +328,11 @@ __kernel void spread(__global T *restrict out, __global const C *restrict shares
     {closing(rank, "a")}
 }}
 """
+
+
+@memoize
+def _compile_backward(device: Any, dtype: DType, rank: int) -> tuple[Any, Any]:
+    source = f"{text(dtype)}{_divide_source(rank)}{_collect_source(rank, _BLOCK if device.is_cpu else 1)}"
     what, local, walk = f"avg_pool_backward {dtype.name}", local_size(device), letters(rank, "a")
     return (
         device.kernel(source, "divide", "ppqi" + _NUMBER_SIGNS + walk, what=what, local=local),
@@ -344,12 +358,12 @@ def avg_pool_backward(
     shares = new(device, g.shape, float32 if g.dtype in (float16, bfloat16) else g.dtype)
     steps = (0,) * (3 - len(kernel)) + g.steps[2:]
     walk = Walk((*batch, *_three(outs, 1)), (g.offset, (*g.steps[:2], *steps)), apart=2)
-    divide, spread = _spread(device, g.dtype, walk.rank)
+    divide, collect = _compile_backward(device, g.dtype, walk.rank)
     items, chunk = cut(device, walk.count)
     divide(items, shares.buffer, g.buffer, divisor or 0, int(include_pad), *settings, *walk.arguments(chunk))
     walk = Walk((*batch, *_three(tuple(size), 1)), (0, (*shares.steps[:2], 0, 0, 0)), apart=2)
     items, chunk = cut(device, walk.count, max(1, 4096 // math.prod(kernel)))
-    spread(items, out.buffer, shares.buffer, *settings, *walk.arguments(chunk))
+    collect(items, out.buffer, shares.buffer, *settings, *walk.arguments(chunk))
     return out
 
 

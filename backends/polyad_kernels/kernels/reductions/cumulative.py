@@ -14,7 +14,7 @@ from polyad.backend import Kernel
 from polyad.base.dtypes import DType, bfloat16, float16, float32, int64
 
 from ...array import Array, new
-from ...kept import kept
+from ...memo import memoize
 from ...source.elements import STORED, text
 from ...source.walking import Walk, closing, cut, letters, local_size, opening, parameters
 
@@ -34,21 +34,9 @@ def _formulas(name: str, dtype: DType) -> tuple[str, str]:
     return ("NEW(A_TYPE)(1, 0)" if dtype.is_complex else "1"), _PRODUCT.get(dtype.name, "sum * x")
 
 
-@kept
-def _run(device: Any, name: str, dtype: DType, rank: int) -> tuple[Any, Any]:
-    """Kernels that go along lines from what `sums` says, and that only sum up parts of lines."""
-    first, step = _formulas(name, dtype)
-    if dtype.is_floating_point or dtype.is_complex:
-        loaded, stored = text(dtype), "STORE(out, {}, sum)"
-        sum_type = "C"
-    else:
-        loaded = f"#define T {STORED[dtype.name]}\n#define LOAD(p, i) ((long)(p)[i])\n"
-        stored, sum_type = "out[{}] = sum", "long"
-    result = "long" if sum_type == "long" else "T"
-    block = _BLOCK if device.is_cpu else 1
-    source = f"""#pragma OPENCL FP_CONTRACT OFF
-{loaded}
-#define A_TYPE {sum_type}
+def _go_source(first: str, step: str, stored: str, result: str, block: int, rank: int) -> str:
+    """A kernel that goes along lines, or parts of them, from what `sums` says."""
+    return f"""
 __kernel void go(__global {result} *restrict out, __global const T *restrict input,
                  __global const A_TYPE *restrict sums, long length, long part, long parts, long step, long out_step,
                  {parameters(rank, "oa")})
@@ -91,7 +79,12 @@ __kernel void go(__global {result} *restrict out, __global const T *restrict inp
     }}
     {closing(rank, "oa")}
 }}
+"""
 
+
+def _parts_source(first: str, step: str, rank: int) -> str:
+    """A kernel that only sums up parts of lines."""
+    return f"""
 __kernel void sum_parts(__global A_TYPE *restrict sums, __global const T *restrict input, long length, long part,
                         long parts, long step, {parameters(rank, "a")})
 {{
@@ -108,6 +101,19 @@ __kernel void sum_parts(__global A_TYPE *restrict sums, __global const T *restri
     {closing(rank, "a")}
 }}
 """
+
+
+@memoize
+def _compile(device: Any, name: str, dtype: DType, rank: int) -> tuple[Any, Any]:
+    first, step = _formulas(name, dtype)
+    if dtype.is_floating_point or dtype.is_complex:
+        loaded, stored, sum_type, result = text(dtype), "STORE(out, {}, sum)", "C", "T"
+    else:
+        loaded = f"#define T {STORED[dtype.name]}\n#define LOAD(p, i) ((long)(p)[i])\n"
+        stored, sum_type, result = "out[{}] = sum", "long", "long"
+    source = f"#pragma OPENCL FP_CONTRACT OFF\n{loaded}\n#define A_TYPE {sum_type}"
+    source += _go_source(first, step, stored, result, _BLOCK if device.is_cpu else 1, rank)
+    source += _parts_source(first, step, rank)
     what, local = f"{name} {dtype.name}", local_size(device)
     return (
         device.kernel(source, "go", "pppqqqqq" + letters(rank, "oa"), what=what, local=local),
@@ -139,12 +145,12 @@ def _running(name: str) -> Kernel:
         walk = Walk((*shape, parts), to, steps)
         block = _BLOCK if length > 1 and lines >= _BLOCK and device.is_cpu else 1
         items, chunk = cut(device, walk.count, max(block, 4096 // length))
-        go, _ = _run(device, name, dtype, walk.rank)
+        go, _ = _compile(device, name, dtype, walk.rank)
         sums = array
         if parts > 1:
             sums = new(device, (lines * parts,), float32 if dtype in (float16, bfloat16) else out.dtype)
             brief = Walk((*shape, parts), steps)
-            _, add_up = _run(device, name, dtype, brief.rank)
+            _, add_up = _compile(device, name, dtype, brief.rank)
             add_up(items, sums.buffer, array.buffer, length, part, parts, array.steps[dim], *brief.arguments(chunk))
         go(
             items, out.buffer, array.buffer, sums.buffer, length, part, parts, array.steps[dim], outer[dim],

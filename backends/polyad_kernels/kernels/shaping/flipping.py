@@ -7,7 +7,7 @@ from typing import Any
 from polyad.backend import Kernel
 
 from ...array import Array, new
-from ...kept import kept
+from ...memo import memoize
 from ...source.elements import MOVED
 from ...source.walking import Walk, closing, cut, letters, local_size, opening, parameters
 
@@ -15,7 +15,7 @@ _BLOCK = 16
 """Elements that are reversed in registers. Not by vload16: PoCL 3.0 hangs in compiling it where AVX-512 is lacking."""
 
 
-@kept
+@memoize
 def _reversal(device: Any, width: int, rank: int) -> Any:
     moved = MOVED[width]
     source = f"""

@@ -7,12 +7,12 @@ from typing import Any
 from polyad.backend import Kernel
 
 from ...array import Array, new
-from ...kept import kept
+from ...memo import memoize
 from ...source.elements import MOVED
 from ...source.walking import Walk, closing, cut, letters, local_size, opening, parameters
 
 
-@kept
+@memoize
 def _triangle(device: Any, width: int, rank: int) -> Any:
     moved = MOVED[width]
     source = f"""

@@ -8,12 +8,12 @@ from polyad.backend import Kernel
 from polyad.base.dtypes import DType, int64
 
 from ...array import Array, new
-from ...kept import kept
+from ...memo import memoize
 from ...source import keys
 from ...source.walking import Walk, closing, cut, letters, local_size, opening, parameters
 
 
-@kept
+@memoize
 def _search(device: Any, dtype: DType, rank: int) -> Any:
     source = f"""{keys.text(dtype)}
 __kernel void search(__global long *restrict out, __global const BITS *restrict sequence,

@@ -9,13 +9,13 @@ from polyad.backend import Kernel
 from polyad.base.dtypes import DType, int64
 
 from ...array import Array, new
-from ...kept import kept
+from ...memo import memoize
 from ...source import keys, pairs
 from ...source.elements import MOVED
 from ...source.walking import Walk, closing, cut, letters, local_size, opening, parameters
 
 
-@kept
+@memoize
 def _pair_up(device: Any, dtype: DType, rank: int) -> Any:
     source = f"""{keys.text(dtype)}{pairs.text(keys.key_size(dtype))}
 __kernel void pair_up(__global PAIR *restrict out, __global const BITS *restrict input, ulong flips,
@@ -34,7 +34,7 @@ __kernel void pair_up(__global PAIR *restrict out, __global const BITS *restrict
     return device.kernel(source, "pair_up", "ppQ" + letters(rank, "a"), what=what, local=local_size(device))
 
 
-@kept
+@memoize
 def _bring(device: Any, width: int, key: int, rank: int) -> Any:
     element = MOVED[width]
     source = f"""{pairs.text(key)}

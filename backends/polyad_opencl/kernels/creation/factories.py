@@ -14,7 +14,7 @@ from polyad.base.device import Device
 from polyad.base.dtypes import INTEGER, DType, float32, float64, int64
 from polyad.codegen.kernels import generated_kernels
 from polyad_kernels.array import Array, new
-from polyad_kernels.kept import kept
+from polyad_kernels.memo import memoize
 from polyad_kernels.source.walking import cut, local_size
 
 from ...runtime.device import opened
@@ -23,7 +23,7 @@ from ...source.generated import runtime_of
 _generated = generated_kernels(runtime_of)["arange"].function
 
 
-@kept
+@memoize
 def _sequence(device: Any, dtype: DType) -> Any:
     """start + step * i, in int64, or in float64 and rounded once; where there is no float64, in float32."""
     number, letter = ("long", "q") if dtype is int64 else ("double", "d") if device.has_fp64 else ("float", "f")

@@ -25,8 +25,8 @@ from polyad.backend import Kernel
 from polyad.base.dtypes import ALL, DType, bool_, float32, float64, int32
 from polyad.base.layout import contiguous_strides
 from polyad_kernels.array import Array, new
-from polyad_kernels.kept import kept
 from polyad_kernels.kernels.memory import conversion as copying
+from polyad_kernels.memo import memoize
 
 from ...source.tiles import ELEMENTS, lanes, prologue
 
@@ -152,7 +152,7 @@ def _tap_list(axes: Sequence[Axis], area: int, steps: Sizes) -> list[tuple[int, 
     return found
 
 
-@kept
+@memoize
 def _table(device: Any, numbers: tuple[int, ...]) -> Array:
     """int32 *numbers* on the device. A model repeats few geometries many times."""
     table = new(device, (max(len(numbers), 1),), int32)
@@ -318,7 +318,7 @@ class Program:
     local: int
 
 
-@kept
+@memoize
 def _program(device: Any, dtype: DType) -> Program:
     source = f"{prologue(dtype)}{_PACK}{_convolve()}{_correlate()}{_GATHER}"
     local = 1 if device.is_cpu else 32

@@ -15,8 +15,8 @@ from polyad.base.dtypes import ALL, DType, bool_
 from polyad.base.layout import contiguous_strides
 from polyad.codegen import broadcast_strides, collapse
 from polyad_kernels.array import Array, new
-from polyad_kernels.kept import kept
 from polyad_kernels.kernels.memory import conversion as copying
+from polyad_kernels.memo import memoize
 
 from ...source.tiles import ELEMENTS
 from . import gemm
@@ -87,7 +87,7 @@ def _flat_batch(b: Array) -> tuple[int, ...]:
     return (*(1,) * lacking, *sizes, *(0,) * lacking, *steps, b.steps[-2], b.steps[-1])
 
 
-@kept
+@memoize
 def _expand(device: Any, part: DType) -> Any:
     """Writes each row of b, then i times it."""
     real = ELEMENTS[part.name].used

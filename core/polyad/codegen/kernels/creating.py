@@ -12,8 +12,8 @@ from ...base.device import Device
 from ...base.dtypes import INTEGER, DType, float32, float64, int64
 from ...base.layout import Layout, Shape, contiguous_strides
 from ...tables.philox import KEY_STEPS, MULTIPLIERS, ROUNDS
-from ..expression import Expression, Operand, Place, Scalar, apply, cast
-from .layouts import PerLayout
+from ..expression import Expression, Iota, Operand, Scalar, apply, cast
+from .layouts import LayoutCache
 from .pointwise import PointwiseKernel
 from .pointwise_ops import RuntimeOf
 
@@ -25,15 +25,15 @@ def _sequence(runtime: Runtime, start: Any, step: Any, count: int, dtype: DType)
     whole = dtype.category == INTEGER and isinstance(start, int) and isinstance(step, int)
     wide = int64 if whole else float64 if runtime.description.has_fp64 else float32
     # Beyond 2**24, float32 cannot count: there it is rounded once.
-    place = cast(Place(0), wide) if wide is float32 else Place(0, wide)
+    place = cast(Iota(0), wide) if wide is float32 else Iota(0, wide)
     number = cast(place * Scalar(1, wide) + Scalar(0, wide), dtype)
     kernel, launches = runtime.once(
         ("sequence", wide, dtype),
-        lambda: (PointwiseKernel(runtime, f"arange {dtype.name} in {wide.name}", [number]), PerLayout()),
+        lambda: (PointwiseKernel(runtime, f"arange {dtype.name} in {wide.name}", [number]), LayoutCache()),
     )
     out = runtime.empty(dtype, (count,), (1,))
     if count not in launches:
-        launches.keep(count, kernel.launch((count,), [runtime.layout(out)], [Layout((count,), (1,), 0)]))
+        launches.add(count, kernel.launch((count,), [runtime.layout(out)], [Layout((count,), (1,), 0)]))
     launch = launches[count]
     if launch is not None:
         launch((out,), kernel.packed((start, step)))
@@ -64,13 +64,13 @@ def _words_of_a_block(block: Expression, first: Expression, second: Expression) 
 
 def _given() -> list[Expression]:
     """The words where key and offset are numbers that the kernel gets."""
-    return _words_of_a_block(Place(0) + Scalar(2, int64), Scalar(0, int64), Scalar(1, int64))
+    return _words_of_a_block(Iota(0) + Scalar(2, int64), Scalar(0, int64), Scalar(1, int64))
 
 
 def _read() -> list[Expression]:
     """The words where the halves of the key and the offset lie in memory."""
     first, second, offset = (Operand(place, int64) for place in range(3))
-    return _words_of_a_block(Place(3) + offset + Scalar(0, int64), first, second)
+    return _words_of_a_block(Iota(3) + offset + Scalar(0, int64), first, second)
 
 
 def _philox_words(
@@ -86,7 +86,7 @@ def _philox_words(
     out = runtime.empty(int64, shape, contiguous_strides(shape))
     if not count:
         return out
-    kernel, launches = runtime.once(words, lambda: (PointwiseKernel(runtime, "philox_bits", words()), PerLayout()))
+    kernel, launches = runtime.once(words, lambda: (PointwiseKernel(runtime, "philox_bits", words()), LayoutCache()))
     padded = out if count % 4 == 0 else runtime.empty(int64, (4 * blocks,), (1,))
     offset = runtime.layout(padded).offset
     whole = None if begin is None else runtime.layout(begin)
@@ -96,7 +96,7 @@ def _philox_words(
         results = [Layout((blocks,), (4,), offset + word) for word in range(4)]
         read = [] if whole is None else [Layout((), (), whole.offset + place * whole.strides[0]) for place in range(3)]
         places = Layout((blocks,), (1,), 0)
-        launch = launches.keep(key, kernel.launch((blocks,), results, [*read, places]))
+        launch = launches.add(key, kernel.launch((blocks,), results, [*read, places]))
     launch((*(padded,) * 4, *(begin,) * (0 if begin is None else 3)), kernel.packed(numbers))
     if padded is not out:
         flat = backend.as_strided(backend.root(padded), int64, (count,), (1,), 0)

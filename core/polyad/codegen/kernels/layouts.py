@@ -1,4 +1,4 @@
-"""What kernels keep for each combination of layouts that they met."""
+"""What kernels cache for each combination of layouts that they met."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import TypeVar
 V = TypeVar("V")
 
 LAYOUTS = 1024
-"""How many combinations of layouts a kernel keeps: a program with ever new shapes must not fill the memory."""
+"""How many combinations of layouts a kernel caches: a program with ever new shapes must not fill the memory."""
 
 
-class PerLayout(OrderedDict[Hashable, V]):
-    """The `LAYOUTS` entries that came last, by what tells their layouts apart."""
+class LayoutCache(OrderedDict[Hashable, V]):
+    """A cache of the `LAYOUTS` entries that came last, by what tells their layouts apart."""
 
-    def keep(self, key: Hashable, value: V) -> V:
-        """*value*, which is kept; what was kept first makes room."""
+    def add(self, key: Hashable, value: V) -> V:
+        """*value*, which is cached; what was cached first makes room."""
         self[key] = value
         if len(self) > LAYOUTS:
             self.popitem(last=False)

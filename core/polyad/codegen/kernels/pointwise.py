@@ -17,7 +17,7 @@ from ..collapse import broadcast_strides, result_strides
 from ..elementwise import ElementwisePlan, Leaves, elementwise, elementwise_plan, lanes_for
 from ..expression import Expression, Operand
 from ..packs import pack_for
-from .layouts import PerLayout
+from .layouts import LayoutCache
 from .numbers import Packing
 
 
@@ -62,7 +62,7 @@ class PointwiseKernel:
         self._broadcasts = broadcasts
         self._operand_dtypes = [operand.dtype for operand in leaves.operands]
         self._compiled: dict[Hashable, Any] = {}
-        self._known: PerLayout[Any] = PerLayout()
+        self._known: LayoutCache[Any] = LayoutCache()
 
     def __call__(self, arrays: Sequence[Any], numbers: Sequence[Any] = ()) -> tuple[Any, ...]:
         """New results, in the order in memory that the operands give them. Operands broadcast."""
@@ -70,7 +70,7 @@ class PointwiseKernel:
         key = runtime.key(arrays)
         found = self._known.get(key)
         if found is None:
-            found = self._known.keep(key, self._plan([runtime.layout(array) for array in arrays]))
+            found = self._known.add(key, self._plan([runtime.layout(array) for array in arrays]))
         shape, steps, launch = found
         results = tuple([runtime.empty(dtype, shape, steps) for dtype in self.dtypes])
         if launch is not None:
@@ -84,7 +84,7 @@ class PointwiseKernel:
         found = self._known.get(key)
         if found is None:
             to = [runtime.layout(out) for out in outs]
-            found = self._known.keep(key, (self._plan_into(to, [runtime.layout(array) for array in arrays]),))
+            found = self._known.add(key, (self._plan_into(to, [runtime.layout(array) for array in arrays]),))
         if self.clash(outs, arrays):
             # As arrays of the kernel's dtypes, which the arrays' need not be: `copying` moves floats as integers.
             for out, result, dtype in zip(outs, self(arrays, numbers), self.dtypes, strict=True):

@@ -9,18 +9,19 @@ from typing import Any
 from ...backend.runtime import Runtime
 from ...base.dtypes import DType
 from ...base.layout import Layout, Shape, broadcast_layout, broadcast_shapes, contiguous_strides, reduced_shape
+from ..accumulators import identity, unroll_for
 from ..elementwise import Leaves, lanes_for
-from ..expression import Expression, Operand, Place, cast
+from ..expression import Expression, Iota, Operand, cast
 from ..packs import pack_for
-from ..reduction import ReductionPlan, identity, reduction, reduction_plan, unroll_for
-from .layouts import PerLayout
+from ..reduction import ReductionPlan, reduction, reduction_plan
+from .layouts import LayoutCache
 from .numbers import Packing
 
 
 class ReductionKernel:
     """A reduction of an expression of arrays on the device of *runtime*: ``kernel(arrays, dims, keepdim) -> array``.
 
-    The result has *dtype* and is row-major. Where an operand of the expression is a `polyad.codegen.Place`, its strides
+    The result has *dtype* and is row-major. Where an operand of the expression is a `polyad.codegen.Iota`, its strides
     along the dimensions of the others stand among the arrays. *what* names the kernel in errors.
     """
 
@@ -36,13 +37,13 @@ class ReductionKernel:
         self.reducer = reducer
         self.dtype = dtype
         leaves = Leaves.of([expression])
-        self._places = any(isinstance(operand, Place) for operand in leaves.operands)
+        self._places = any(isinstance(operand, Iota) for operand in leaves.operands)
         self._packed = Packing(leaves.scalars)
         self._lanes = lanes_for([expression, cast(expression, dtype)], runtime.dialect, runtime.description)
         self._unroll = unroll_for(expression)
         self._pack = pack_for([expression], runtime.dialect, runtime.description)
         self._compiled: dict[Hashable, Any] = {}
-        self._known: PerLayout[Any] = PerLayout()
+        self._known: LayoutCache[Any] = LayoutCache()
         self._second: ReductionKernel | None = None
 
     def __call__(self, arrays: Sequence[Any], dims: tuple[int, ...], keepdim: bool, numbers: Sequence[Any] = ()) -> Any:
@@ -52,7 +53,7 @@ class ReductionKernel:
         key = dims, keepdim, runtime.key(held), *[array for array in arrays if array.__class__ is tuple]
         found = self._known.get(key)
         if found is None:
-            found = self._known.keep(key, self._plan(arrays, dims, keepdim))
+            found = self._known.add(key, self._plan(arrays, dims, keepdim))
         shape, steps, launch, splits = found
         if splits > 1:
             partial = runtime.empty(self.expression.dtype, (splits, *shape), (math.prod(shape), *steps))
@@ -107,14 +108,12 @@ class ReductionKernel:
     def _kernel(self, plan: ReductionPlan) -> Any:
         runtime = self.runtime
         dtype = self.expression.dtype if plan.splits > 1 else self.dtype
-        shape = plan.across, plan.kept_rank, plan.reduced_rank, plan.inner, plan.unroll
-        key = *shape, plan.team, plan.group, plan.pack, dtype
+        key = plan.variant, dtype
         found = self._compiled.get(key)
         if found is None:
             source = reduction(
-                self.expression, self.reducer, runtime.dialect, runtime.description, result=dtype, across=plan.across,
-                kept_rank=plan.kept_rank, reduced_rank=plan.reduced_rank, inner=plan.inner, unroll=plan.unroll,
-                team=plan.team, group=plan.group, pack=plan.pack,
+                self.expression, self.reducer, runtime.dialect, runtime.description, result=dtype,
+                variant=plan.variant,
             )  # fmt: skip
             found = self._compiled[key] = runtime.compile(source, self.what)
         return found

@@ -14,7 +14,7 @@ from ...backend.interface import Kernel, Signature
 from ...base.dtypes import FLOATING, INTEGER, DType, bool_, float32, int32, int64, uint8
 from ...base.layout import contiguous_strides
 from ..complex_numbers import either
-from ..expression import Expression, Operand, Place, Scalar, apply, cast, where
+from ..expression import Expression, Iota, Operand, Scalar, apply, cast, where
 from .pointwise import PointwiseKernel
 from .pointwise_ops import RuntimeOf, unspecialized
 from .reduction import ReductionKernel
@@ -89,7 +89,7 @@ def _position(runtime_of: RuntimeOf, op: str) -> Kernel:
             same = either(same, apply("isnan", x))
 
         def finder(place: DType) -> ReductionKernel:
-            return ReductionKernel(runtime, what, where(same, Place(2, place), _LAST[place]), "amin", int64)
+            return ReductionKernel(runtime, what, where(same, Iota(2, place), _LAST[place]), "amin", int64)
 
         short, long = finder(int32), finder(int64)
 

@@ -60,14 +60,11 @@ class RowwiseKernel:
         return None if plan.splits else runtime.launcher(self._kernel(plan), plan.instances, plan.geometry)
 
     def _kernel(self, plan: RowwisePlan) -> Any:
-        key = plan.across, plan.team, plan.group, plan.kept_rank, plan.reduced_rank, plan.inner, plan.unroll, plan.pack
-        found = self._compiled.get(key)
+        found = self._compiled.get(plan.variant)
         if found is None:
             runtime = self.runtime
             source = rowwise(
-                self.stages, self.elements, self.rows, runtime.dialect, runtime.description, across=plan.across,
-                team=plan.team, group=plan.group, kept_rank=plan.kept_rank, reduced_rank=plan.reduced_rank,
-                inner=plan.inner, unroll=plan.unroll, pack=plan.pack,
-            )  # fmt: skip
-            found = self._compiled[key] = runtime.compile(source, self.what)
+                self.stages, self.elements, self.rows, runtime.dialect, runtime.description, variant=plan.variant
+            )
+            found = self._compiled[plan.variant] = runtime.compile(source, self.what)
         return found

@@ -51,16 +51,16 @@ def leaves_the_last_element_of_a_row_out(backend: GeneratingSaboteur, patch: pyt
 @caught_by("test_values", "softmax", backend=GeneratingSaboteur)
 def reads_a_stage_before_it_is_there(backend: GeneratingSaboteur, patch: pytest.MonkeyPatch) -> None:
     """What a row's elements and stages read is the first stage's value, also where it is the second's."""
-    honest = rows.Rows.seen
+    honest = rows.Rows.translate
 
-    def seen(self: Any, expression: Any, of: Any, reads: Any) -> Any:
+    def translate(self: Any, expression: Any, of: Any, reads: Any) -> Any:
         stages, self.stage_of = self.stage_of, dict.fromkeys(self.stage_of, 0)
         try:
             return honest(self, expression, of, reads)
         finally:
             self.stage_of = stages
 
-    patch.setattr(rows.Rows, "seen", seen)
+    patch.setattr(rows.Rows, "translate", translate)
 
 
 @caught_by("test_values", "nn.functional.leaky_relu", backend=GeneratingSaboteur)

@@ -13,7 +13,7 @@ from typing import Any
 from polyad.base.dtypes import DType, float32, float64
 from polyad.errors import KernelFailure
 from polyad_kernels.array import Array
-from polyad_kernels.kept import kept
+from polyad_kernels.memo import memoize
 
 from .product import Product, dense
 
@@ -25,7 +25,7 @@ _ROUTINES = {
 _ROW_MAJOR, _AS_IT_IS, _TRANSPOSED = 101, 111, 112
 
 
-@kept
+@memoize
 def library() -> ctypes.CDLL | None:
     """The library; None if there is none."""
     for name in (ctypes.util.find_library("clblast"), *_NAMES):
@@ -42,7 +42,7 @@ def serves(dtype: DType) -> bool:
     return dtype in _ROUTINES and library() is not None
 
 
-@kept
+@memoize
 def _routine(dtype: DType) -> Any:
     name, number = _ROUTINES[dtype]
     size, memory = ctypes.c_size_t, ctypes.c_void_p

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from polyad.base.dtypes import DType, float32, float64
-from polyad_kernels.kept import kept
+from polyad_kernels.memo import memoize
 
 from . import clblast, sources
 from .product import Product, dense
@@ -128,7 +128,7 @@ FOR_GPUS: dict[str, tuple[Tile, ...]] = {
 """By `Product.form`; first the tile that is taken without measuring."""
 
 
-@kept
+@memoize
 def tiles(device: Any, dtype: DType, form: str) -> tuple[Way, ...]:
     """The tiles for *form* that the device's limits allow, at least one."""
     if device.is_cpu:

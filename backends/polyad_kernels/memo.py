@@ -9,8 +9,8 @@ from typing import TypeVar
 Made = TypeVar("Made")
 
 
-def kept(make: Callable[..., Made]) -> Callable[..., Made]:
-    """*make*, whose results are kept for ever: of threads that make the same at once, all get what the first kept.
+def memoize(make: Callable[..., Made]) -> Callable[..., Made]:
+    """*make*, whose results are cached for ever: of threads that make the same at once, all get what the first cached.
 
     `functools.cache` gives each of them what it made itself. Device memory so made dies with its only user, and the
     pool gives it to another thread while a kernel that is to read it is not enqueued yet. Nothing is locked: a process
@@ -19,8 +19,8 @@ def kept(make: Callable[..., Made]) -> Callable[..., Made]:
     first: dict[tuple[Hashable, ...], Made] = {}
 
     @cache
-    def found(*key: Hashable) -> Made:
+    def cached(*key: Hashable) -> Made:
         return first.setdefault(key, make(*key))
 
-    found.__name__, found.__doc__ = make.__name__, make.__doc__
-    return found
+    cached.__name__, cached.__doc__ = make.__name__, make.__doc__
+    return cached

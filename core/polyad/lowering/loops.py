@@ -1,7 +1,8 @@
 """What a lowered body does with a device's memory: a few kernels, one after the other.
 
-A *read* is a view of an array: of an operand, or of what an earlier step computed. Expressions name reads by number.
-A step computes expressions at each place of its shape, or reduces one along some of its dimensions.
+A loop computes expressions at each index of its shape, or reduces one along some of its dimensions. A *load* is a view
+of what it reads: of an operand, or of what an earlier loop computed. The arrays of a body are numbered: an operand's
+number, or that of a result, is its *slot*. In expressions, `Operand` number n is load number n.
 """
 
 from __future__ import annotations
@@ -14,15 +15,15 @@ from ..base.layout import Layout, Shape
 from ..codegen import Expression
 
 
-class Read(NamedTuple):
-    """A view of the array in a slot: an operand's, or what a step computed."""
+class Load(NamedTuple):
+    """A view of the array in a slot: an operand's, or what a loop computed."""
 
     slot: int
     layout: Layout
 
 
 @dataclass(frozen=True)
-class Step:
+class Loop:
     """One kernel's work.
 
     Attributes:
@@ -39,17 +40,17 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Steps:
+class Loops:
     """A lowered body for operands of known layouts.
 
     Attributes:
         reads: the views that the expressions name.
-        steps: in order.
+        loops: in order.
         results: the read that each result is.
         dtypes: theirs.
     """
 
-    reads: tuple[Read, ...]
-    steps: tuple[Step, ...]
-    results: tuple[Read, ...]
+    loads: tuple[Load, ...]
+    loops: tuple[Loop, ...]
+    results: tuple[Load, ...]
     dtypes: tuple[DType, ...]
