@@ -114,7 +114,7 @@ def _assembled(data: Any, met: set[Any], dtype: DType | None) -> np.ndarray[Any,
         return array
     dtype = dtype or _common_dtype(met)
     try:
-        return np.asarray(np.frompyfunc(_python_number(dtype), 1, 1)(array)).astype(_wide(dtype))
+        return np.asarray(np.frompyfunc(_python_number(dtype), 1, 1)(array)).astype(_widest_of_category(dtype))
     except OverflowError:
         raise DataError(
             f"tensor: a number is larger than {dtype.name} can hold",
@@ -129,7 +129,7 @@ def _python_number(dtype: DType) -> Callable[[Any], Any]:
     return {dtypes.FLOATING: float, dtypes.COMPLEX: complex}.get(dtype.category, operator.index)
 
 
-def _wide(dtype: DType) -> str:
+def _widest_of_category(dtype: DType) -> str:
     """NumPy's widest dtype of *dtype*'s category."""
     return {dtypes.BOOL: "bool", dtypes.INTEGER: "int64", dtypes.FLOATING: "float64"}.get(dtype.category, "complex128")
 

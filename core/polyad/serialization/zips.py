@@ -80,7 +80,7 @@ class Members:
             begin = fields[18]
             name = directory[at + ENTRY.size : at + ENTRY.size + name_size].decode("utf-8", "replace")
             extra = directory[at + ENTRY.size + name_size : at + ENTRY.size + name_size + extra_size]
-            packed, size, begin = _wide(extra, packed, size, begin)
+            packed, size, begin = _read_wide_fields(extra, packed, size, begin)
             at += ENTRY.size + name_size + extra_size + comment_size
             if fields[0] != b"PK\1\2" or flags & 1 or method != 0 or packed != size:
                 raise damaged(source.name, f"has member {name!r}, which is packed, encrypted or damaged")
@@ -104,7 +104,7 @@ class Members:
         return data
 
 
-def _wide(extra: bytes, packed: int, size: int, begin: int) -> tuple[int, int, int]:
+def _read_wide_fields(extra: bytes, packed: int, size: int, begin: int) -> tuple[int, int, int]:
     """Sizes and place, from the extra field where they do not fit into 32 bits."""
     at = 0
     while at + 4 <= len(extra):

@@ -13,16 +13,12 @@ import numpy as np
 
 from polyad.backend import Kernel
 
+from ...half_types import half_to_float32
 from ...quiet import thread
 from ...workers import spread
 
 _PARTS = 8
 """Into how many parts sums are split: a fixed number, so that rounding does not depend on the number of threads."""
-
-
-def _wide(array: Any) -> Any:
-    """float16 and bfloat16 as float32; others as they are."""
-    return array.astype(np.float32) if array.dtype.itemsize == 2 else array
 
 
 def _narrow(array: Any, dtype: Any) -> Any:
@@ -33,7 +29,7 @@ def _narrow(array: Any, dtype: Any) -> Any:
 def _planes(x: Any) -> Any:
     """(images, channels, all else together), in float32 at least; (images, channels) if there is nothing else."""
     positions = math.prod(x.shape[2:])
-    return _wide(x.reshape(x.shape[:2] if positions == 1 else (*x.shape[:2], positions)))
+    return half_to_float32(x.reshape(x.shape[:2] if positions == 1 else (*x.shape[:2], positions)))
 
 
 def _channels(planes: Any) -> tuple[Any, str, Any]:
@@ -100,10 +96,12 @@ def batch_norm_backward(g: Any, x: Any, weight: Any, mean: Any, variance: Any, e
 
 
 def _scale_and_shift(mean: Any, variance: Any, weight: Any, bias: Any, eps: float) -> tuple[Any, Any]:
-    scale = 1 / np.sqrt(_wide(variance) + eps)
+    scale = 1 / np.sqrt(half_to_float32(variance) + eps)
     if weight is not None:
-        scale = scale * _wide(weight)
-    return scale, -_wide(mean) * scale if bias is None else _wide(bias) - _wide(mean) * scale
+        scale = scale * half_to_float32(weight)
+    return scale, -half_to_float32(mean) * scale if bias is None else half_to_float32(bias) - half_to_float32(
+        mean
+    ) * scale
 
 
 def batch_norm_by(x: Any, mean: Any, variance: Any, weight: Any, bias: Any, eps: float) -> Any:
@@ -125,7 +123,7 @@ def batch_norm_by(x: Any, mean: Any, variance: Any, weight: Any, bias: Any, eps:
 def layer_norm(x: Any, weight: Any, bias: Any, count: int, eps: float) -> tuple[Any, Any, Any]:
     shape = x.shape[: x.ndim - count] + (1,) * count
     features = math.prod(x.shape[x.ndim - count :])
-    rows = _wide(x.reshape(math.prod(shape), features))
+    rows = half_to_float32(x.reshape(math.prod(shape), features))
     out = np.empty(rows.shape, rows.dtype)
     mean, variance = np.empty((len(rows), 1), rows.dtype), np.empty((len(rows), 1), rows.dtype)
 
@@ -138,9 +136,9 @@ def layer_norm(x: Any, weight: Any, bias: Any, count: int, eps: float) -> tuple[
         spreads /= features
         centred /= np.sqrt(spreads + np.asarray(eps, out.dtype))
         if weight is not None:
-            centred *= _wide(weight).reshape(-1)
+            centred *= half_to_float32(weight).reshape(-1)
         if bias is not None:
-            centred += _wide(bias).reshape(-1)
+            centred += half_to_float32(bias).reshape(-1)
 
     spread(work, len(rows), cost=2 * x.size)
     return _narrow(out, x.dtype).reshape(x.shape), mean.reshape(shape), variance.reshape(shape)
@@ -151,10 +149,10 @@ def layer_norm_backward(
 ) -> tuple[Any, Any, Any]:
     shape = x.shape[x.ndim - count :]
     features = math.prod(shape)
-    rows, arriving = _wide(x.reshape(mean.size, features)), _wide(g.reshape(mean.size, features))
+    rows, arriving = half_to_float32(x.reshape(mean.size, features)), half_to_float32(g.reshape(mean.size, features))
     inverse = 1 / np.sqrt(variance.reshape(-1, 1) + np.asarray(eps, rows.dtype))
     out = np.empty(rows.shape, rows.dtype)
-    factor = None if weight is None else _wide(weight).reshape(-1)
+    factor = None if weight is None else half_to_float32(weight).reshape(-1)
 
     def work(first: int, end: int) -> tuple[Any, Any]:
         normalized, gradient, scale = out[first:end], arriving[first:end], inverse[first:end]
@@ -186,9 +184,9 @@ def layer_norm_backward(
 def rms_norm(x: Any, weight: Any, count: int, eps: float) -> tuple[Any, Any]:
     shape = x.shape[: x.ndim - count] + (1,) * count
     features = math.prod(x.shape[x.ndim - count :])
-    rows = _wide(x.reshape(math.prod(shape), features))
+    rows = half_to_float32(x.reshape(math.prod(shape), features))
     out, inverse = np.empty(rows.shape, rows.dtype), np.empty((len(rows), 1), rows.dtype)
-    factor = None if weight is None else _wide(weight).reshape(-1).astype(rows.dtype, copy=False)
+    factor = None if weight is None else half_to_float32(weight).reshape(-1).astype(rows.dtype, copy=False)
 
     def work(first: int, end: int) -> None:
         part, scale = rows[first:end], inverse[first:end]
@@ -208,10 +206,13 @@ def rms_norm(x: Any, weight: Any, count: int, eps: float) -> tuple[Any, Any]:
 def rms_norm_backward(g: Any, x: Any, weight: Any, inverse: Any, count: int, eps: float) -> tuple[Any, Any]:
     shape = x.shape[x.ndim - count :]
     features = math.prod(shape)
-    rows, arriving = _wide(x.reshape(inverse.size, features)), _wide(g.reshape(inverse.size, features))
+    rows, arriving = (
+        half_to_float32(x.reshape(inverse.size, features)),
+        half_to_float32(g.reshape(inverse.size, features)),
+    )
     scale = inverse.reshape(-1, 1)
     out = np.empty(rows.shape, rows.dtype)
-    factor = None if weight is None else _wide(weight).reshape(-1).astype(rows.dtype, copy=False)
+    factor = None if weight is None else half_to_float32(weight).reshape(-1).astype(rows.dtype, copy=False)
 
     def work(first: int, end: int) -> Any:
         normalized, gradient, part = out[first:end], arriving[first:end], scale[first:end]

@@ -15,13 +15,14 @@ from ...dispatch.op import composite, function, joint_gradient
 from ...dispatch.promotion import Typing
 from ...dispatch.structure import opaque
 from ...dispatch.views import layout_of
-from ...dtypes import BOOL, FLOATING, bfloat16, bool_, float16, float32
+from ...dtypes import BOOL, FLOATING, bool_, float32
 from ...errors import DTypeError, IndexOutOfRange, ShapeError, UnsupportedDType, safe_repr
 from ...layout import Shape, broadcast_shapes, contiguous_strides
 from ...memory_formats import dense_strides_like
 from ...state import warn_user
 from ...tensor import Tensor, check_tensor
 from ..creation.factories import ones, zeros
+from ..declaring.half_types import HALF_TYPES, half_to_float32
 from ..memory.copying import _copy_strided
 from ..pointwise.where import _where
 from ..products.matmul import matmul
@@ -36,16 +37,10 @@ if TYPE_CHECKING:
 
     from ...backend.interface import Signature
 
-_HALF = (float16, bfloat16)
-
-
-def _wide(input: Tensor) -> Tensor:
-    return input.to(float32) if input._type.dtype in _HALF else input
-
 
 def _with_sums(types: Signature, params: Mapping[str, Any]) -> Typing:
     dtype = types[0].dtype
-    return Typing((None,) * len(types), (dtype, float32 if dtype in _HALF else dtype))
+    return Typing((None,) * len(types), (dtype, float32 if dtype in HALF_TYPES else dtype))
 
 
 def _averages(query: Shape, key: Shape, value: Shape, *rest: Any) -> tuple[Shape, Shape]:
@@ -55,12 +50,12 @@ def _averages(query: Shape, key: Shape, value: Shape, *rest: Any) -> tuple[Shape
 
 def _scores(query: Tensor, key: Tensor, attn_mask: Tensor | None, is_causal: bool, scale: float) -> Tensor:
     """How queries and keys agree (..., L, S); minus infinity where a query may not attend to a key."""
-    scores = matmul(_wide(query) * scale, _wide(key).transpose(-2, -1))
+    scores = matmul(half_to_float32(query) * scale, half_to_float32(key).transpose(-2, -1))
     if attn_mask is not None:
         if attn_mask._type.dtype is bool_:
             scores = _where(attn_mask, scores, -math.inf)
         else:
-            scores = scores + _wide(attn_mask)
+            scores = scores + half_to_float32(attn_mask)
     if is_causal:
         earlier = ones(scores._array.shape[-2:], dtype=bool_, device=scores.device).tril()
         scores = _where(earlier, scores, -math.inf)
@@ -95,7 +90,7 @@ def _attention(
 ) -> tuple[Tensor, Tensor]:
     """Averages (..., L, V) of *value* (..., S, V) by softmax of ``scale * query @ key.T``, and log-sums (..., L)."""
     weights, sums = _weights(_scores(query, key, attn_mask, is_causal, scale))
-    return matmul(weights, _wide(value)).to(query.dtype), sums
+    return matmul(weights, half_to_float32(value)).to(query.dtype), sums
 
 
 def _like_operands(types: Signature, params: Mapping[str, Any]) -> Typing:
@@ -126,14 +121,14 @@ def _attention_backward(
     scale: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The gradients of `attention`, with all dimensions of batches; *averages* and *sums* are what it gave."""
-    wide = _wide(grad)
+    wide = half_to_float32(grad)
     weights, _ = _weights(_scores(query, key, attn_mask, is_causal, scale))
-    of_weights = matmul(wide, _wide(value).transpose(-2, -1))
+    of_weights = matmul(wide, half_to_float32(value).transpose(-2, -1))
     weighted = weights * of_weights
     of_scores = (weighted - weights * weighted.sum(-1, keepdim=True)) * scale
     return (
-        matmul(of_scores, _wide(key)).to(query.dtype),
-        matmul(of_scores.transpose(-2, -1), _wide(query)).to(key.dtype),
+        matmul(of_scores, half_to_float32(key)).to(query.dtype),
+        matmul(of_scores.transpose(-2, -1), half_to_float32(query)).to(key.dtype),
         matmul(weights.transpose(-2, -1), wide).to(value.dtype),
     )
 
@@ -238,7 +233,7 @@ def scaled_dot_product_attention(
     factor = float(scale) if scale is not None else 1 / math.sqrt(size) if size else 1.0
     if dropout_p or (attn_mask is not None and attn_mask.requires_grad):
         weights, _ = _weights(_scores(query, key, attn_mask, is_causal, factor))
-        result = matmul(dropout(weights, dropout_p), _wide(value)).to(query.dtype).contiguous()
+        result = matmul(dropout(weights, dropout_p), half_to_float32(value)).to(query.dtype).contiguous()
     else:
         result = _attention(query, key, value, attn_mask, bool(is_causal), factor)[0]
     found = result._array.shape

@@ -24,6 +24,7 @@ from ...errors import ArgumentError, ArgumentTypeError, DTypeError, NotSupported
 from ...layout import Shape
 from ...tensor import Tensor, check_tensor
 from ..creation.factories import arange, ones, zeros
+from ..declaring.half_types import half_to_float32
 from ..pointwise.where import _where
 from ..shaping.joining import stack
 from .interpolate import cubic_weights
@@ -33,9 +34,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ...backend.interface import Signature
-
-_HALF = 2
-"""Bytes of a dtype that is computed with in float32."""
 
 
 def _to_pixels(coordinate: Tensor, size: int, align_corners: bool) -> Tensor:
@@ -271,8 +269,7 @@ def grid_sample(
     _check_samples(input, grid, mode)
     corners, inside = bool(align_corners), _PADDING[padding_mode]
     dtype = input._type.dtype
-    if dtype.itemsize == _HALF:
-        input, grid = input.float(), grid.float()
+    input, grid = half_to_float32(input), half_to_float32(grid)
     shape, places = input._array.shape, grid._array.shape
     points = math.prod(places[1:-1])
     flat = grid.reshape(places[0], points, places[-1])

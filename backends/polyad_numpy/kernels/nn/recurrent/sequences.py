@@ -16,14 +16,11 @@ import numpy as np
 
 from polyad.backend import Kernel
 
+from ....half_types import half_to_float32
 from ....quiet import quiet, thread
 from ....workers import one_thread, spread
 
 _tanh, _dot, _add, _multiply, _subtract = np.tanh, np.dot, np.add, np.multiply, np.subtract
-
-
-def _wide(array: Any) -> Any:
-    return array.astype(np.float32) if array is not None and array.dtype.itemsize == 2 else array
 
 
 def _narrow(array: Any, dtype: Any) -> Any:
@@ -67,7 +64,7 @@ def lstm_sequence(
     gates: Any, weight: Any, projection: Any, hidden: Any, cell: Any, batch_sizes: tuple[int, ...], reverse: bool
 ) -> tuple[Any, ...]:
     given = gates.dtype
-    gates, weight, projection, hidden, cell = map(_wide, (gates, weight, projection, hidden, cell))
+    gates, weight, projection, hidden, cell = map(half_to_float32, (gates, weight, projection, hidden, cell))
     dtype, rows, size = gates.dtype, len(gates), cell.shape[1]
     scale, shift = _halves(4 * size, (slice(0, 2 * size), slice(3 * size, None)), dtype)
     inner = np.ascontiguousarray((weight * scale[:, None]).T)
@@ -130,7 +127,7 @@ def lstm_sequence_backward(
 ) -> tuple[Any, ...]:
     given = gates.dtype
     grad_out, weight, projection, hidden, cell, states = map(
-        _wide, (grad_out, weight, projection, hidden, cell, states)
+        half_to_float32, (grad_out, weight, projection, hidden, cell, states)
     )
     dtype, rows, size = cells.dtype, len(cells), cell.shape[1]
     steps = _steps(batch_sizes, reverse)
@@ -208,7 +205,7 @@ def gru_sequence(
     gates: Any, weight: Any, bias: Any, hidden: Any, batch_sizes: tuple[int, ...], reverse: bool
 ) -> tuple[Any, ...]:
     given = gates.dtype
-    gates, weight, bias, hidden = map(_wide, (gates, weight, bias, hidden))
+    gates, weight, bias, hidden = map(half_to_float32, (gates, weight, bias, hidden))
     dtype, rows, size = gates.dtype, len(gates), hidden.shape[1]
     scale, _ = _halves(3 * size, (slice(0, 2 * size),), dtype)
     half = dtype.type(0.5)
@@ -266,7 +263,7 @@ def gru_sequence_backward(
     reverse: bool,
 ) -> tuple[Any, ...]:
     given = gates.dtype
-    grad_out, weight, hidden, states = map(_wide, (grad_out, weight, hidden, states))
+    grad_out, weight, hidden, states = map(half_to_float32, (grad_out, weight, hidden, states))
     dtype, rows, size = activated.dtype, len(activated), hidden.shape[1]
     steps = _steps(batch_sizes, reverse)
     before = _before(hidden, states, steps)
@@ -321,7 +318,7 @@ def rnn_sequence(
     gates: Any, weight: Any, hidden: Any, batch_sizes: tuple[int, ...], reverse: bool, relu: bool
 ) -> tuple[Any, Any]:
     given = gates.dtype
-    gates, weight, hidden = map(_wide, (gates, weight, hidden))
+    gates, weight, hidden = map(half_to_float32, (gates, weight, hidden))
     inner = np.ascontiguousarray(weight.T)
     out, last = np.empty(gates.shape, gates.dtype), hidden.copy()
     whole = batch_sizes[0] == batch_sizes[-1]
@@ -360,7 +357,7 @@ def rnn_sequence_backward(
     relu: bool,
 ) -> tuple[Any, ...]:
     given = gates.dtype
-    grad_out, weight, hidden, states = map(_wide, (grad_out, weight, hidden, states))
+    grad_out, weight, hidden, states = map(half_to_float32, (grad_out, weight, hidden, states))
     dtype, steps = states.dtype, _steps(batch_sizes, reverse)
     if relu:
         of_gates = (states > 0).astype(dtype)

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from ....dispatch.op import composite, function, gradient
 from ....dispatch.structure import opaque
-from ....dtypes import INTEGER, bfloat16, float16, float32, int64
+from ....dtypes import INTEGER, int64
 from ....errors import ArgumentTypeError, DTypeError, ShapeError
 from ....layout import Shape
 from ....tensor import Tensor, check_tensor, has_data
 from ...creation.factories import arange, full, tensor, zeros
+from ...declaring.half_types import half_to_float32
 from ...pointwise.exponential import exp
 from ...pointwise.where import _where
 from ...reductions.any_all import check_all
@@ -26,10 +27,6 @@ if TYPE_CHECKING:
 IMPOSSIBLE = -1e30
 """The logarithm of the probability of what cannot be: so small that no sum of others reaches it, and still a number,
 whose gradient is not nan."""
-
-
-def _wide(log_probs: Tensor) -> Tensor:
-    return log_probs.to(float32) if log_probs._type.dtype in (float16, bfloat16) else log_probs
 
 
 def _filled(like: Tensor, shape: Shape, value: float) -> Tensor:
@@ -98,7 +95,7 @@ def _ctc_loss(
     log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor, blank: int, zero_infinity: bool
 ) -> Tensor:
     """Minus the log-probability (N,) of *targets* (N, S) under *log_probs* (T, N, C); inf, or 0, where it is 0."""
-    logs = _wide(log_probs)
+    logs = half_to_float32(log_probs)
     labels, skips = _states(targets, blank)
     emitted = logs.gather(2, labels.expand(logs.shape[0], *labels.shape))
     states = _forward(emitted, skips, input_lengths)
@@ -125,7 +122,7 @@ def _ctc_loss_backward(
 
     It is nan where the loss is inf, and 0 there with *zero_infinity*.
     """
-    logs = _wide(log_probs)
+    logs = half_to_float32(log_probs)
     steps = logs._array.shape[0]
     labels, skips = _states(targets, blank)
     emitted = logs.gather(2, labels.expand(steps, *labels.shape))
@@ -148,7 +145,7 @@ def _ctc_loss_backward(
         if zero_infinity:
             share = share.masked_fill(reachable.logical_not(), 0)
         spread.append(share.masked_fill((input_lengths <= step).unsqueeze(1), 0))
-    shares = stack(spread[::-1]) * -_wide(grad).reshape(1, -1, 1)
+    shares = stack(spread[::-1]) * -half_to_float32(grad).reshape(1, -1, 1)
     like = zeros(logs._array.shape, dtype=logs.dtype, device=logs.device)
     return like.scatter_add(2, labels.expand(steps, *labels.shape), shares).to(log_probs.dtype)
 

@@ -20,6 +20,7 @@ from ....errors import ArgumentTypeError, DTypeError, ShapeError, safe_repr
 from ....layout import Shape
 from ....tensor import Tensor, check_room, check_tensor
 from ...creation.factories import tensor, zeros
+from ...declaring.half_types import half_to_float32
 from ...declaring.windows import Sizes, batched
 from ...pointwise.where import _where
 from ...shaping.joining import cat
@@ -34,9 +35,6 @@ if TYPE_CHECKING:
 
 MOST = 1 << 24
 """The windows along a dimension are listed, so there are no more of them."""
-
-_HALF = 2
-"""Bytes of a dtype whose sums are taken in float32."""
 
 
 def ranges(size: int, count: int) -> tuple[Sizes, Sizes]:
@@ -188,7 +186,7 @@ def _adapt_mean(op: str, count: int, input: Tensor, output_size: Any) -> Tensor:
     left = [dim for dim in range(count) if size[dim] % wanted[dim]]
     if left:
         check_room(op, (*batch._array.shape[:2], *wanted), batch)
-        means = batch.float() if dtype.itemsize == _HALF else batch
+        means = half_to_float32(batch)
         for dim in left:
             starts, ends = ranges(size[dim], wanted[dim])
             lengths = [end - start for start, end in zip(starts, ends, strict=True)]
