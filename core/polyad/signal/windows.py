@@ -78,7 +78,7 @@ class Window(Protocol):
     ) -> Tensor: ...
 
 
-def _declare(name: str, formula: Formula, doc: str) -> Window:
+def _declare_window(name: str, formula: Formula, doc: str) -> Window:
     def window(
         M: int,
         *,
@@ -122,7 +122,7 @@ def _cosines(*factors: float) -> Formula:
     return formula
 
 
-cosine = _declare(
+cosine = _declare_window(
     "cosine", _half_wave,
     """sin(pi * (n + 1/2) / M) for each place n.
 
@@ -131,7 +131,7 @@ cosine = _declare(
     tensor([0.5000, 1.0000, 0.5000])
     """,
 )  # fmt: skip
-bartlett = _declare(
+bartlett = _declare_window(
     "bartlett", _triangle,
     """A triangle: 1 - abs(x), x going from -1 to 1.
 
@@ -140,7 +140,7 @@ bartlett = _declare(
     tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000])
     """,
 )  # fmt: skip
-hamming = _declare(
+hamming = _declare_window(
     "hamming", _cosines(0.54, 1.0 - 0.54),
     """0.54 - 0.46 * cos(x), x going once around.
 
@@ -149,7 +149,7 @@ hamming = _declare(
     tensor([0.0800, 1.0000, 0.0800])
     """,
 )  # fmt: skip
-hann = _declare(
+hann = _declare_window(
     "hann", _cosines(0.5, 0.5),
     """1/2 - cos(x) / 2, x going once around.
 
@@ -158,7 +158,7 @@ hann = _declare(
     tensor([0., 1., 0.])
     """,
 )  # fmt: skip
-blackman = _declare(
+blackman = _declare_window(
     "blackman", _cosines(0.42, 0.5, 0.08),
     """0.42 - cos(x) / 2 + 0.08 * cos(2 * x), x going once around.
 
@@ -167,7 +167,7 @@ blackman = _declare(
     tensor([0., 1., 0.])
     """,
 )  # fmt: skip
-nuttall = _declare(
+nuttall = _declare_window(
     "nuttall", _cosines(0.3635819, 0.4891775, 0.1365995, 0.0106411),
     """The cosine window with the factors 0.3635819, 0.4891775, 0.1365995 and 0.0106411 (Nuttall 1981).
 
@@ -319,7 +319,7 @@ def general_cosine(
     factors = list(a)
     if not factors:
         raise ArgumentError("general_cosine: a is empty", fix="pass a factor at least")
-    return _declare("general_cosine", _cosines(*factors), "")(
+    return _declare_window("general_cosine", _cosines(*factors), "")(
         M, sym=sym, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad
     )
 

@@ -42,7 +42,7 @@ def _given_shape(shape: Shape, *rest: Any) -> Shape:
     return shape
 
 
-def _count(start: Any, step: Any, count: int, *rest: Any) -> Shape:
+def _count_shape(start: Any, step: Any, count: int, *rest: Any) -> Shape:
     return (count,)
 
 
@@ -58,7 +58,7 @@ def _full(shape: Shape, value: Any, dtype: DType, device: Device) -> Tensor:
     return Tensor._of(array, type_)
 
 
-@primitive(dtype=keyed_dtype, structure=creation, shape=_count, keyed=("dtype", "device"), method=False)
+@primitive(dtype=keyed_dtype, structure=creation, shape=_count_shape, keyed=("dtype", "device"), method=False)
 def _arange(start: Any, step: Any, count: int, dtype: DType, device: Device) -> Tensor:
     """start + step * i for i in [0, count)."""
 

@@ -139,7 +139,7 @@ def _c2r(op: str, input: Tensor, where: Where, given: bool, norm: Any, forward: 
     return _fft_c2r(fitted, dims, scaling, last)
 
 
-def _sizes(s: Any, op: str) -> Any:
+def _read_sizes(s: Any, op: str) -> Any:
     if s is None or isinstance(s, (tuple, list)):
         return s
     if isinstance(s, int):
@@ -196,7 +196,7 @@ def _along_several(
         *,
         out: Tensor | None = None,
     ) -> Tensor:
-        sizes = _sizes(s, name)
+        sizes = _read_sizes(s, name)
         given = sizes is not None and len(sizes) > 0 and sizes[-1] != -1  # -1 stands for "as it is"
         return transform(name, input, _several(input, sizes, dim, name), given, norm, forward)
 

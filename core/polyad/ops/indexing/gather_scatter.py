@@ -58,7 +58,7 @@ def _scatter(input: Tensor, index: Tensor, src: Tensor | Number, dim: int) -> Te
 gradient(
     _scatter,
     input=lambda g, index, dim: _scatter(g, index, 0, dim),
-    src=lambda g, src_shape, index, dim: _padded(_gather(g, index, dim), src_shape),
+    src=lambda g, src_shape, index, dim: _pad_gradient(_gather(g, index, dim), src_shape),
 )
 linear_in(_scatter, "input", "src")
 
@@ -73,12 +73,12 @@ def _scatter_add(input: Tensor, index: Tensor, src: Tensor, dim: int) -> Tensor:
 gradient(
     _scatter_add,
     input=lambda g: g,
-    src=lambda g, src_shape, index, dim: _padded(_gather(g, index, dim), src_shape),
+    src=lambda g, src_shape, index, dim: _pad_gradient(_gather(g, index, dim), src_shape),
 )
 linear_in(_scatter_add, "input", "src")
 
 
-def _padded(gradient: Tensor, shape: Shape) -> Tensor:
+def _pad_gradient(gradient: Tensor, shape: Shape) -> Tensor:
     """The gradient of a source of which only the leading part, of the index's shape, was read."""
     if gradient._array.shape == shape:
         return gradient
@@ -170,7 +170,7 @@ def scatter(
     if not isinstance(given, Tensor):
         given = element("scatter", given, input._type.dtype)
     if reduce is None:
-        return _spread("scatter", _scatter, input, at, index, given)
+        return _scatter_where_indexed("scatter", _scatter, input, at, index, given)
     if reduce not in ("add", "multiply"):
         raise OptionError(
             f"scatter: reduce is {safe_repr(reduce)}",
@@ -180,10 +180,10 @@ def scatter(
     if not isinstance(given, Tensor):
         given = _expand(_full((), given, input._type.dtype, input._type.device), index._array.shape)
     if reduce == "add":
-        return _spread("scatter", _scatter_add, input, at, index, given)
+        return _scatter_where_indexed("scatter", _scatter_add, input, at, index, given)
     from .scatter_reduce import _reducing
 
-    return _spread("scatter", _reducing("prod", True), input, at, index, given)
+    return _scatter_where_indexed("scatter", _reducing("prod", True), input, at, index, given)
 
 
 @function(inplace=True)
@@ -199,10 +199,10 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Ten
         raise DTypeError(
             "scatter_add: src must have input's dtype", operands={"input": input, "src": src}, fix="convert src first"
         )
-    return _spread("scatter_add", _scatter_add, input, at, index, src)
+    return _scatter_where_indexed("scatter_add", _scatter_add, input, at, index, src)
 
 
-def _spread(name: str, op: Any, input: Tensor, dim: int, index: Tensor, src: Any) -> Tensor:
+def _scatter_where_indexed(name: str, op: Any, input: Tensor, dim: int, index: Tensor, src: Any) -> Tensor:
     if not index.numel():
         return input.clone()
     _check_extent(name, input, index, dim, src)

@@ -43,11 +43,11 @@ gradient(
 linear_in(_index_select, "input")
 
 
-def _added(input: Shape, index: Shape, source: Shape, dim: int) -> Shape:
+def _input_shape(input: Shape, index: Shape, source: Shape, dim: int) -> Shape:
     return input
 
 
-@primitive(dtype=typed_like_input(index=1, values=2), structure=Indexing(writes=True), shape=_added, method=False)
+@primitive(dtype=typed_like_input(index=1, values=2), structure=Indexing(writes=True), shape=_input_shape, method=False)
 def _index_add(input: Tensor, index: Tensor, source: Tensor, dim: int) -> Tensor:
     """*input* with the slices of *source* added at the positions *index* of *dim*; the same position may come often."""
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     Number = bool | int | float | complex
 
 
-def _filled(types: Signature, params: Mapping[str, Any]) -> Typing:
+def _masked_fill_dtype(types: Signature, params: Mapping[str, Any]) -> Typing:
     dtype, value = types[0].dtype, types[2]
     if isinstance(value, type):
         return Typing((None, bool_, None), (dtype,))
@@ -37,7 +37,7 @@ def _filled(types: Signature, params: Mapping[str, Any]) -> Typing:
     return Typing((None, bool_, dtype), (dtype,))
 
 
-@composite(dtype=_filled, structure=pointwise, strides=row_major, method=False)
+@composite(dtype=_masked_fill_dtype, structure=pointwise, strides=row_major, method=False)
 def _masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number) -> Tensor:
     """*value* where mask, else input."""
     return _where(mask, value, input).to(input._type.dtype)

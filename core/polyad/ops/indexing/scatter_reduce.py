@@ -25,7 +25,7 @@ from ..shaping.flipping import _flip
 from ..shaping.joining import _cat
 from ..shaping.reshape import _reshape
 from ..sorting.sort import _sort
-from .gather_scatter import _gather, _padded, _scatter, _scatter_add, _spread
+from .gather_scatter import _gather, _pad_gradient, _scatter, _scatter_add, _scatter_where_indexed
 from .operands import check_index
 from .slicing import _slice
 
@@ -94,7 +94,7 @@ def _folded(input: Tensor, index: Tensor, src: Tensor, dim: int, reduce: str, in
     """
     fold = _FOLDS[reduce]
     shape, size = input._array.shape, input.numel()
-    places, order = _sort(_reshape(_places(index, shape, dim), (index.numel(),)), 0, False)
+    places, order = _sort(_reshape(_flatten_index(index, shape, dim), (index.numel(),)), 0, False)
     values = _gather(_reshape(src, (index.numel(),)), order, 0)
 
     folded, _ = _doubled((values, places), 0, _within_places(fold))
@@ -115,7 +115,7 @@ def _within_places(fold: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., tu
     return combine
 
 
-def _places(index: Tensor, shape: Shape, dim: int) -> Tensor:
+def _flatten_index(index: Tensor, shape: Shape, dim: int) -> Tensor:
     """Where in a row-major tensor of *shape* each index points."""
     strides = contiguous_strides(shape)
     places = index * strides[dim]
@@ -162,7 +162,7 @@ def _src_gradient(
     else:
         share = g / _winners(input, index, src, dim, include_self, out)
         result = (given == _gather(out, index, dim)) * _gather(share, index, dim)
-    return _padded(result, src._array.shape)
+    return _pad_gradient(result, src._array.shape)
 
 
 def _product_of_others(input: Tensor, index: Tensor, src: Tensor, dim: int, include_self: bool) -> Tensor:
@@ -170,7 +170,7 @@ def _product_of_others(input: Tensor, index: Tensor, src: Tensor, dim: int, incl
     places times those after it, computed without dividing, so that zeros are no exception.
     """
     count = index.numel()
-    places, order = _sort(_reshape(_places(index, input._array.shape, dim), (count,)), 0, False)
+    places, order = _sort(_reshape(_flatten_index(index, input._array.shape, dim), (count,)), 0, False)
     values = _gather(_reshape(src, (count,)), order, 0)
     before = _running_product_before(values, places)
     after = _flip(_running_product_before(_flip(values, (0,)), _flip(places, (0,))), (0,))
@@ -225,7 +225,7 @@ def scatter_reduce(
         raise DTypeError(
             "scatter_reduce: src must have input's dtype", operands={"input": input, "src": src}, fix="convert src"
         )
-    return _spread("scatter_reduce", _reducing(reduce, bool(include_self)), input, at, index, src)
+    return _scatter_where_indexed("scatter_reduce", _reducing(reduce, bool(include_self)), input, at, index, src)
 
 
 def check_reduction(op: str, reduce: Any, known: tuple[str, ...]) -> None:

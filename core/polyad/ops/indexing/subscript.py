@@ -93,7 +93,7 @@ def getitem(self: Tensor, index: Any) -> Tensor:
         return _slice(self, 0, *_range(index, self._array.shape[0], self, 0))
     elif index_class is tuple and (entries := _plain_entries(self, index)) is not None:
         return _subscript(self, entries)
-    seen, indices = _read(self, index)
+    seen, indices = _read_subscript(self, index)
     return seen if indices is None else _index(seen, indices)
 
 
@@ -127,7 +127,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     elif index.__class__ in (int, slice):  # which reading has a short way for
         target = getitem(self, index)
     else:
-        target, indices = _read(self, index)
+        target, indices = _read_subscript(self, index)
     if isinstance(value, Tensor):
         if value._type.device != target._type.device and not value.ndim:
             value = value.to(target._type.device)
@@ -275,7 +275,7 @@ def _has_items(item: Any) -> bool:
     return hasattr(item, "__len__") and not isinstance(item, str)
 
 
-def _read(self: Tensor, index: Any) -> tuple[Tensor, list[Tensor | None] | None]:
+def _read_subscript(self: Tensor, index: Any) -> tuple[Tensor, list[Tensor | None] | None]:
     """The view that the subscript's basic part makes of *self*, and the index tensors that apply to it, None if there
     are none.
     """

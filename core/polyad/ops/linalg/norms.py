@@ -26,18 +26,18 @@ if TYPE_CHECKING:
     Dims = int | tuple[int, ...] | list[int] | None
 
 
-def _magnitude(types: Signature, params: Mapping[str, Any]) -> Typing:
+def _norm_dtype(types: Signature, params: Mapping[str, Any]) -> Typing:
     typing = floating_only("vector_norm", first)(types, params)
     return Typing(typing.casts, (typing.outputs[0].to_real(),))
 
 
-@composite(dtype=_magnitude, structure=Reduction("dims"), grad_name="LinalgVectorNormBackward0", method=False)
+@composite(dtype=_norm_dtype, structure=Reduction("dims"), grad_name="LinalgVectorNormBackward0", method=False)
 def _norm2(input: Tensor, ord: float, dims: tuple[int, ...], keepdim: bool) -> Tensor:
     """The Euclidean norm over *dims*; *ord* is 2."""
     return _norm(input, ord, dims, keepdim)
 
 
-@composite(dtype=_magnitude, structure=Reduction("dims"), grad_name="LinalgVectorNormBackward0", method=False)
+@composite(dtype=_norm_dtype, structure=Reduction("dims"), grad_name="LinalgVectorNormBackward0", method=False)
 def _norm(input: Tensor, ord: float, dims: tuple[int, ...], keepdim: bool) -> Tensor:
     """(sum of abs(input) ** ord) ** (1 / ord) over *dims*, with the limits of it at 0 and the infinities."""
     real = input._type.dtype.to_real()

@@ -317,7 +317,7 @@ def _refused(what: str, fix: str, **operands: Any) -> ShapeError:
     )
 
 
-def _added(name: str, mask: Tensor | None, query: Tensor, beside: Tensor | None) -> Tensor | None:
+def _mask_to_add(name: str, mask: Tensor | None, query: Tensor, beside: Tensor | None) -> Tensor | None:
     """A mask of bool (True: do not attend) or numbers as numbers to add to the scores."""
     if mask is None:
         return None
@@ -468,9 +468,9 @@ def multi_head_attention_forward(
     for name, (tensor, shape) in given.items():
         if tensor is not None and tensor._array.shape != shape:
             raise _refused(f"{name} is not {shape}", f"query has {size} features", query=query, **{name: tensor})
-    padding = _added("key_padding_mask", key_padding_mask, query, attn_mask)
+    padding = _mask_to_add("key_padding_mask", key_padding_mask, query, attn_mask)
     only_causal = is_causal and padding is None and not need_weights
-    added = None if only_causal else _added("attn_mask", attn_mask, query, None)
+    added = None if only_causal else _mask_to_add("attn_mask", attn_mask, query, None)
 
     q, k, v = _projected(query, key, value, weights, in_proj_bias, size)  # type: ignore[arg-type]
 

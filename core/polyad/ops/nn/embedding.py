@@ -53,11 +53,11 @@ def _embedding_backward(g: Tensor, input: Tensor, rows: int, padding_idx: int, b
     index = _reshape(input, (input.numel(),))
     flat = _reshape(g, (input.numel(), g._array.shape[-1]))
     if padding_idx >= 0 or by_frequency:
-        flat = _scaled(flat, index, rows, padding_idx, by_frequency)
+        flat = _scale_row_gradients(flat, index, rows, padding_idx, by_frequency)
     return _index_add(_full((rows, flat._array.shape[1]), 0, g._type.dtype, g._type.device), index, flat, 0)
 
 
-def _scaled(g: Tensor, index: Tensor, rows: int, padding_idx: int, by_frequency: bool) -> Tensor:
+def _scale_row_gradients(g: Tensor, index: Tensor, rows: int, padding_idx: int, by_frequency: bool) -> Tensor:
     """The gradients (*, size) that arrive at the rows *index* (*), with what padding and frequency make of them."""
     if padding_idx >= 0:
         g = g * (index != padding_idx).unsqueeze(-1)
@@ -77,7 +77,7 @@ gradient(
 linear_in(_embedding, "weight")
 gradient(
     _embedding_backward,
-    g=lambda g, input, rows, padding_idx, by_frequency: _scaled(
+    g=lambda g, input, rows, padding_idx, by_frequency: _scale_row_gradients(
         _embedding(g, input, -1, False), input.to(int64), rows, padding_idx, by_frequency
     ),
 )

@@ -290,7 +290,7 @@ def grid_sample(
     return result.reshape(*shape[:2], *places[1:-1]).to(dtype)
 
 
-def _steps(count: int, align_corners: bool, theta: Tensor) -> Tensor:
+def _pixel_coordinates(count: int, align_corners: bool, theta: Tensor) -> Tensor:
     """The coordinates of *count* pixels."""
     if count == 1:
         return arange(1, dtype=theta.dtype, device=theta.device)
@@ -340,7 +340,7 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
         )
     spatial = tuple(size[2:])
     axes = [
-        _steps(count, bool(align_corners), theta)
+        _pixel_coordinates(count, bool(align_corners), theta)
         .reshape([-1 if at == dim else 1 for at in range(dims)])
         .expand(spatial)
         for dim, count in enumerate(spatial)

@@ -28,7 +28,7 @@ def _factor(op: str, input: Any, name: str, value: Any, least_dims: int) -> int:
     return value
 
 
-def _finished(result: Tensor, input: Tensor) -> Tensor:
+def _arrange_like(result: Tensor, input: Tensor) -> Tensor:
     """A batch of images in memory as *input*."""
     return arranged(result, input) if len(input._array.shape) == 4 else result
 
@@ -56,7 +56,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     each, at = channels // (r * r), len(batch)
     parts = input.reshape(*batch, each, r, r, height, width)
     order = (*range(at), at, at + 3, at + 1, at + 4, at + 2)
-    return _finished(_copy(parts.permute(order)).reshape(*batch, each, height * r, width * r), input)
+    return _arrange_like(_copy(parts.permute(order)).reshape(*batch, each, height * r, width * r), input)
 
 
 @function(method=False, namespace="nn.functional")
@@ -81,7 +81,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     at = len(batch)
     parts = input.reshape(*batch, channels, height // r, r, width // r, r)
     order = (*range(at), at, at + 2, at + 4, at + 1, at + 3)
-    return _finished(_copy(parts.permute(order)).reshape(*batch, channels * r * r, height // r, width // r), input)
+    return _arrange_like(_copy(parts.permute(order)).reshape(*batch, channels * r * r, height // r, width // r), input)
 
 
 @function(method=False, namespace="nn.functional")
@@ -104,7 +104,7 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
             fix="use a number of groups that divides the channels",
         )
     parts = input.reshape(images, groups, channels // groups, *rest)
-    return _finished(_copy(parts.transpose(1, 2)).reshape(images, channels, *rest), input)
+    return _arrange_like(_copy(parts.transpose(1, 2)).reshape(images, channels, *rest), input)
 
 
 # PyTorch shows these in its main namespace, too.

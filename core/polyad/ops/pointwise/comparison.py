@@ -131,7 +131,7 @@ def isinf(input: Tensor) -> Tensor:
     >>> polyad.isinf(polyad.tensor([1.0, float("nan"), float("-inf")]))
     tensor([False, False,  True])
     """
-    return eq(_magnitude(input), math.inf)
+    return eq(_finite_magnitude(input), math.inf)
 
 
 @composite(dtype=to_bool, structure=pointwise)
@@ -142,10 +142,10 @@ def isfinite(input: Tensor) -> Tensor:
     >>> polyad.isfinite(polyad.tensor([1.0, float("nan"), float("inf")]))
     tensor([ True, False, False])
     """
-    return lt(_magnitude(input), math.inf)
+    return lt(_finite_magnitude(input), math.inf)
 
 
-def _magnitude(input: Tensor) -> Tensor:
+def _finite_magnitude(input: Tensor) -> Tensor:
     return abs(input) if input._type.dtype.category >= FLOATING else full_like(input, 0)
 
 

@@ -210,7 +210,7 @@ def _edges(low: float, high: float, bins: int, dtype: DType, device: Any) -> Ten
     return _where(index < (bins + 1) / 2, up, down)
 
 
-def _position(x: Tensor, edges: Tensor, even: tuple[float, float] | None) -> Tensor:
+def _find_bins(x: Tensor, edges: Tensor, even: tuple[float, float] | None) -> Tensor:
     """The bin of each element between *edges*, the number of bins for what lies outside; *even* bins have a range."""
     bins = edges._array.shape[0] - 1
     first, last = _select(edges, 0, 0), _select(edges, 0, bins)
@@ -238,7 +238,7 @@ def _bin_counts(input: Tensor, edges: Tensor, low: float, high: float, even: boo
     *high*.
     """
     bins = edges._array.shape[0] - 1
-    place = _position(input, edges, (low, high) if even else None)
+    place = _find_bins(input, edges, (low, high) if even else None)
     return _slice(_bincount(place, None, bins + 1), 0, 0, bins, 1).clone()
 
 
@@ -321,7 +321,7 @@ def _counts_of_points(
     total = math.prod(shape)
     place, outside = None, None
     for x, (edges, even), size in zip(columns, grid, shape, strict=True):
-        found = _position(x, edges, even)
+        found = _find_bins(x, edges, even)
         missed = found == size
         place = found if place is None else place * size + found
         outside = missed if outside is None else outside | missed
@@ -335,7 +335,7 @@ def _dims(tensor: Tensor) -> tuple[int, ...]:
     return tuple(range(tensor.ndim))
 
 
-def _checked(op: str, input: Tensor, weight: Tensor | None, points: Shape) -> dict[str, Any]:
+def _check_counted(op: str, input: Tensor, weight: Tensor | None, points: Shape) -> dict[str, Any]:
     operands: dict[str, Any] = {"input": check_tensor(input, op, "input")}
     if weight is not None:
         operands["weight"] = check_tensor(weight, op, "weight")
@@ -376,7 +376,7 @@ def histogram(
     (tensor([2., 1.]), tensor([0., 2., 4.]))
     """
     shape = check_tensor(input, "histogram", "input")._array.shape
-    operands = _checked("histogram", input, weight, shape)
+    operands = _check_counted("histogram", input, weight, shape)
     flat = _reshape(input.detach(), (input.numel(),))
     hist, (edges,) = _histogram("histogram", input, [flat], [bins], range, weight, density, operands)
     return return_types.histogram(hist, _histogram_of(edges, input) if edges is bins else edges)
@@ -412,7 +412,7 @@ def histogramdd(
             operands={"input": input},
             fix=f"give points of at most {_MOST_DIMS} coordinates",
         )
-    operands = _checked("histogramdd", input, weight, shape[:-1])
+    operands = _check_counted("histogramdd", input, weight, shape[:-1])
     points = _reshape(input.detach(), (math.prod(shape[:-1]), shape[-1]))
     columns = [column.contiguous() for column in points.unbind(1)]
     listed = list(bins) if isinstance(bins, (tuple, list)) else [bins] * shape[-1]

@@ -134,7 +134,7 @@ def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out:
     >>> polyad.argmax(polyad.tensor([[1, 5], [4, 2]]), 1)
     tensor([1, 0])
     """
-    return _position(_argmax, "argmax", input, dim, keepdim)
+    return _find_extreme(_argmax, "argmax", input, dim, keepdim)
 
 
 @function()
@@ -148,10 +148,10 @@ def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out:
     >>> polyad.argmin(polyad.tensor([[1, 5], [4, 2]]), 1)
     tensor([0, 1])
     """
-    return _position(_argmin, "argmin", input, dim, keepdim)
+    return _find_extreme(_argmin, "argmin", input, dim, keepdim)
 
 
-def _position(op: Any, name: str, input: Tensor, dim: int | None, keepdim: bool) -> Tensor:
+def _find_extreme(op: Any, name: str, input: Tensor, dim: int | None, keepdim: bool) -> Tensor:
     ndim = len(check_tensor(input, name, "input")._array.shape)
     at = None if dim is None else normalize_dim(dim, ndim, name)
     result: Tensor = op(input, at if ndim else None, keepdim)

@@ -41,7 +41,7 @@ def _with_positions(types: Signature, params: Mapping[str, Any]) -> Typing:
     return Typing((None,), (types[0].dtype, int64))
 
 
-def _along(op: Callable[..., Any], name: str, input: Tensor, dim: int, keepdim: bool, *first: Any) -> Any:
+def _select_along(op: Callable[..., Any], name: str, input: Tensor, dim: int, keepdim: bool, *first: Any) -> Any:
     """The named tuple that ``op(input, *first, dim, keepdim)`` gives, a 0-d tensor counting as one element."""
     ndim = check_tensor(input, name, "input").ndim
     at = normalize_dim(dim, ndim, name)
@@ -89,7 +89,7 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False, *, out
     """
     at = normalize_dim(dim, check_tensor(input, "kthvalue", "input").ndim, "kthvalue")
     rank = 1 if input.ndim and not input._array.shape[at] else rank_in("kthvalue", input, k, at, 1)
-    result: return_types.kthvalue = _along(_kthvalue, "kthvalue", input, at, keepdim, rank)
+    result: return_types.kthvalue = _select_along(_kthvalue, "kthvalue", input, at, keepdim, rank)
     return result
 
 
@@ -179,7 +179,7 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out:
     tensor(2)
     """
     if dim is not None:
-        return _along(_median_dim, "median", input, dim, keepdim)
+        return _select_along(_median_dim, "median", input, dim, keepdim)
     return _median(input) if check_tensor(input, "median", "input").numel() else _of_nothing(input)
 
 
@@ -194,7 +194,7 @@ def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False, *, o
     tensor(1.)
     """
     if dim is not None:
-        return _along(_nanmedian_dim, "nanmedian", input, dim, keepdim)
+        return _select_along(_nanmedian_dim, "nanmedian", input, dim, keepdim)
     return _nanmedian(input) if check_tensor(input, "nanmedian", "input").numel() else _of_nothing(input)
 
 
@@ -234,5 +234,5 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False, *, out: Any = None
     >>> values, indices
     (tensor(1), tensor(4))
     """
-    result: return_types.mode = _along(_mode, "mode", input, dim, keepdim)
+    result: return_types.mode = _select_along(_mode, "mode", input, dim, keepdim)
     return result

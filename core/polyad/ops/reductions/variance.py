@@ -92,7 +92,7 @@ def _correction(op: str, unbiased: Any, correction: Any) -> float:
     return correction + 0  # of a bool the number
 
 
-def _given(op: str, input: Tensor, dim: Any, unbiased: Any, correction: Any) -> tuple[tuple[int, ...], float]:
+def _read_correction(op: str, input: Tensor, dim: Any, unbiased: Any, correction: Any) -> tuple[tuple[int, ...], float]:
     check_tensor(input, op, "input")
     if isinstance(dim, bool):
         dim, unbiased = None, dim  # PyTorch's form var(input, unbiased)
@@ -126,7 +126,7 @@ def var(
     >>> polyad.var(polyad.tensor([1.0, 2.0, 3.0, 4.0]), correction=0)
     tensor(1.2500)
     """
-    dims, less = _given("var", input, dim, unbiased, correction)
+    dims, less = _read_correction("var", input, dim, unbiased, correction)
     return _var(input, dims, less, keepdim)
 
 
@@ -146,7 +146,7 @@ def std(
     >>> polyad.std(polyad.tensor([1.0, 3.0]))
     tensor(1.4142)
     """
-    dims, less = _given("std", input, dim, unbiased, correction)
+    dims, less = _read_correction("std", input, dim, unbiased, correction)
     return _std(input, dims, less, keepdim)
 
 
@@ -165,7 +165,7 @@ def var_mean(
     >>> polyad.var_mean(polyad.tensor([1.0, 3.0]))
     (tensor(2.), tensor(2.))
     """
-    dims, less = _given("var_mean", input, dim, unbiased, correction)
+    dims, less = _read_correction("var_mean", input, dim, unbiased, correction)
     return _var(input, dims, less, keepdim), _mean(input, dims, keepdim)
 
 
@@ -184,5 +184,5 @@ def std_mean(
     >>> polyad.std_mean(polyad.tensor([1.0, 3.0]))
     (tensor(1.4142), tensor(2.))
     """
-    dims, less = _given("std_mean", input, dim, unbiased, correction)
+    dims, less = _read_correction("std_mean", input, dim, unbiased, correction)
     return _std(input, dims, less, keepdim), _mean(input, dims, keepdim)

@@ -288,7 +288,7 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
     return tuple([grid.transpose(0, 1) for grid in grids] if indexing == "xy" and len(grids) > 1 else grids)
 
 
-def _given(op: str, tensors: tuple[Any, ...]) -> dict[str, Tensor]:
+def _name_tensors(op: str, tensors: tuple[Any, ...]) -> dict[str, Tensor]:
     return {f"tensors[{place}]": check_tensor(tensor, op, f"tensors[{place}]") for place, tensor in enumerate(tensors)}
 
 
@@ -334,7 +334,7 @@ def block_diag(*tensors: Any) -> Tensor:
             [2, 0, 0],
             [0, 3, 4]])
     """
-    operands = _given("block_diag", tensors)
+    operands = _name_tensors("block_diag", tensors)
     if not operands:
         return zeros(1, 0)
     for name, tensor in operands.items():

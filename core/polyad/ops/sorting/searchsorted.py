@@ -41,7 +41,7 @@ def _searchsorted(sequence: Tensor, values: Tensor, right: bool) -> Tensor:
     """
 
 
-def _position(op: str, sequence: Tensor, values: Tensor, right: bool, out_int32: bool) -> Tensor:
+def _search(op: str, sequence: Tensor, values: Tensor, right: bool, out_int32: bool) -> Tensor:
     result = _searchsorted(sequence, values, right)
     return result.to(int32) if out_int32 else result
 
@@ -99,7 +99,7 @@ def searchsorted(
         right = side == "right"
     if sorter is not None:
         sorted_sequence = _sorted(sorted_sequence, check_tensor(sorter, "searchsorted", "sorter"))
-    return _position("searchsorted", sorted_sequence, values, bool(right), bool(out_int32))
+    return _search("searchsorted", sorted_sequence, values, bool(right), bool(out_int32))
 
 
 def _sorted(sequence: Tensor, sorter: Tensor) -> Tensor:
@@ -146,7 +146,7 @@ def bucketize(
             operands={"input": values, "boundaries": boundaries},
             fix="use searchsorted for rows of boundaries",
         )
-    return _position("bucketize", boundaries, values, bool(right), bool(out_int32))
+    return _search("bucketize", boundaries, values, bool(right), bool(out_int32))
 
 
 # ---------------------------------------------------------------------------------------------------- membership

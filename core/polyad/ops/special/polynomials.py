@@ -224,7 +224,7 @@ Shapes broadcast; dtypes promote. Raises RuntimeError for complex operands and s
 """
 
 
-def _declare(name: str, values: Values, what: str, example: str) -> Polynomial:
+def _declare_polynomial(name: str, values: Values, what: str, example: str) -> Polynomial:
     def definition(x: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
         return values(x, n)
 
@@ -235,53 +235,53 @@ def _declare(name: str, values: Values, what: str, example: str) -> Polynomial:
     return declared
 
 
-chebyshev_polynomial_t = _declare(
+chebyshev_polynomial_t = _declare_polynomial(
     "chebyshev_polynomial_t", _chebyshev("t"),
     "The Chebyshev polynomial of the first kind", "tensor([-0., -1., 26.])",
 )  # fmt: skip
-chebyshev_polynomial_u = _declare(
+chebyshev_polynomial_u = _declare_polynomial(
     "chebyshev_polynomial_u", _chebyshev("u"),
     "The Chebyshev polynomial of the second kind", "tensor([-0., -1., 56.])",
 )  # fmt: skip
-chebyshev_polynomial_v = _declare(
+chebyshev_polynomial_v = _declare_polynomial(
     "chebyshev_polynomial_v", _chebyshev("v"),
     "The Chebyshev polynomial of the third kind", "tensor([ 1., -1., 41.])",
 )  # fmt: skip
-chebyshev_polynomial_w = _declare(
+chebyshev_polynomial_w = _declare_polynomial(
     "chebyshev_polynomial_w", _chebyshev("w"),
     "The Chebyshev polynomial of the fourth kind", "tensor([-1., -1., 71.])",
 )  # fmt: skip
-shifted_chebyshev_polynomial_t = _declare(
+shifted_chebyshev_polynomial_t = _declare_polynomial(
     "shifted_chebyshev_polynomial_t", _shifted_chebyshev("t"),
     "The shifted Chebyshev polynomial of the first kind (that of 2 x - 1)", "tensor([-1., -0., 99.])",
 )  # fmt: skip
-shifted_chebyshev_polynomial_u = _declare(
+shifted_chebyshev_polynomial_u = _declare_polynomial(
     "shifted_chebyshev_polynomial_u", _shifted_chebyshev("u"),
     "The shifted Chebyshev polynomial of the second kind (that of 2 x - 1)", "tensor([ -4.,  -0., 204.])",
 )  # fmt: skip
-shifted_chebyshev_polynomial_v = _declare(
+shifted_chebyshev_polynomial_v = _declare_polynomial(
     "shifted_chebyshev_polynomial_v", _shifted_chebyshev("v"),
     "The shifted Chebyshev polynomial of the third kind (that of 2 x - 1)", "tensor([ -7.,   1., 169.])",
 )  # fmt: skip
-shifted_chebyshev_polynomial_w = _declare(
+shifted_chebyshev_polynomial_w = _declare_polynomial(
     "shifted_chebyshev_polynomial_w", _shifted_chebyshev("w"),
     "The shifted Chebyshev polynomial of the fourth kind (that of 2 x - 1)", "tensor([ -1.,  -1., 239.])",
 )  # fmt: skip
-hermite_polynomial_h = _declare(
+hermite_polynomial_h = _declare_polynomial(
     "hermite_polynomial_h", _hermite(lambda x: _mul(x, 2), _hermite_h_step),
     "The Hermite polynomial as physicists have it; nan for degrees above 128 (float32) or 512 (float64)",
     "tensor([-0., -5., 40.])",
 )  # fmt: skip
-hermite_polynomial_he = _declare(
+hermite_polynomial_he = _declare_polynomial(
     "hermite_polynomial_he", _hermite(_identity, _hermite_he_step),
     "The Hermite polynomial as statisticians have it; nan for degrees above 128 (float32) or 512 (float64)",
     "tensor([-0.0000, -1.3750,  2.0000])",
 )  # fmt: skip
-laguerre_polynomial_l = _declare(
+laguerre_polynomial_l = _declare_polynomial(
     "laguerre_polynomial_l", _recurrence(lambda x: _sub(1, x), _laguerre_step),
     "The Laguerre polynomial", "tensor([ 1.0000, -0.1458, -0.3333])",
 )  # fmt: skip
-legendre_polynomial_p = _declare(
+legendre_polynomial_p = _declare_polynomial(
     "legendre_polynomial_p", _recurrence(_identity, _legendre_step),
     "The Legendre polynomial", "tensor([-0.0000, -0.4375, 17.0000])",
 )  # fmt: skip

@@ -76,7 +76,7 @@ gradient(
 symmetric(_softmax)
 
 
-def _along(op: str, call: Callable[[Tensor, int], Tensor], input: Tensor, dim: int, dtype: DType | None) -> Tensor:
+def _apply_to(op: str, call: Callable[[Tensor, int], Tensor], input: Tensor, dim: int, dtype: DType | None) -> Tensor:
     check_tensor(input, op, "input")
     if dtype is not None:
         input = input.to(dtype)
@@ -95,7 +95,7 @@ def softmax(input: Tensor, dim: int, dtype: DType | None = None, *, out: Tensor 
     tensor([[0.2689, 0.7311],
             [0.5000, 0.5000]])
     """
-    return _along("softmax", _softmax, input, dim, dtype)
+    return _apply_to("softmax", _softmax, input, dim, dtype)
 
 
 @function()
@@ -108,7 +108,7 @@ def log_softmax(input: Tensor, dim: int, dtype: DType | None = None, *, out: Ten
     >>> polyad.log_softmax(polyad.tensor([[0.0, 1.0]]), dim=1)
     tensor([[-1.3133, -0.3133]])
     """
-    return _along("log_softmax", _log_softmax, input, dim, dtype)
+    return _apply_to("log_softmax", _log_softmax, input, dim, dtype)
 
 
 def implicit_dim(op: str, input: Tensor) -> int:
@@ -130,7 +130,7 @@ def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
     """
     if dim is None:
         dim = implicit_dim("softmin", input)
-    return _along("softmin", _softmax, -check_tensor(input, "softmin", "input").contiguous(), dim, dtype)
+    return _apply_to("softmin", _softmax, -check_tensor(input, "softmin", "input").contiguous(), dim, dtype)
 
 
 @function(namespace="nn.functional")
@@ -157,7 +157,7 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
             fix="convert them first: logits.float()",
         )
     noise = log(_exponential(tuple(logits._array.shape), 1.0, default_generator, type_.dtype, type_.device))
-    soft = _along("gumbel_softmax", _softmax, _div(_sub(logits.contiguous(), noise), tau), dim, None)
+    soft = _apply_to("gumbel_softmax", _softmax, _div(_sub(logits.contiguous(), noise), tau), dim, None)
     if not hard:
         return soft
     # Adding the soft draw and taking it away again leaves the value, and gives it the soft draw's gradient.

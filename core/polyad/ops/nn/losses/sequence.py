@@ -29,7 +29,7 @@ IMPOSSIBLE = -1e30
 whose gradient is not nan."""
 
 
-def _filled(like: Tensor, shape: Shape, value: float) -> Tensor:
+def _full_like_batch(like: Tensor, shape: Shape, value: float) -> Tensor:
     return full(shape, value, dtype=like.dtype, device=like.device)
 
 
@@ -50,7 +50,7 @@ def _states(targets: Tensor, blank: int) -> tuple[Tensor, Tensor]:
 def _moved(states: Tensor, by: int) -> Tensor:
     """The states (N, L) moved by 1 or 2 places, with what is impossible moving in."""
     count, length = states._array.shape
-    beyond = _filled(states, (count, min(abs(by), length)), IMPOSSIBLE)
+    beyond = _full_like_batch(states, (count, min(abs(by), length)), IMPOSSIBLE)
     if abs(by) >= length:
         return beyond
     return (
@@ -63,8 +63,8 @@ def _moved(states: Tensor, by: int) -> Tensor:
 def _forward(emitted: Tensor, skips: Tensor, input_lengths: Tensor) -> list[Tensor]:
     """Log-probabilities (N, L) of all ways to be in a state after each of the T steps; frozen where a sequence ends."""
     steps, count, length = emitted._array.shape
-    first = _filled(emitted, (count, 1), 0.0)
-    state = first if length == 1 else cat([first, _filled(emitted, (count, length - 1), IMPOSSIBLE)], 1)
+    first = _full_like_batch(emitted, (count, 1), 0.0)
+    state = first if length == 1 else cat([first, _full_like_batch(emitted, (count, length - 1), IMPOSSIBLE)], 1)
     states = []
     for step in range(steps):
         skipped = _where(skips, _moved(state, 2), IMPOSSIBLE)
@@ -132,7 +132,7 @@ def _ctc_loss_backward(
     reachable = (total >= IMPOSSIBLE / 10).unsqueeze(1)
     # Which state may be skipped to, seen from the state that it is skipped from.
     skipped_to = cat([skips, skips.narrow(1, 0, 1), skips.narrow(1, 0, 1)], 1).narrow(1, 2, skips.shape[1])
-    final = _where(ends, _filled(total, (1, 1), 0.0), IMPOSSIBLE)
+    final = _where(ends, _full_like_batch(total, (1, 1), 0.0), IMPOSSIBLE)
     rest = final
     spread = []
     for step in reversed(range(steps)):
@@ -249,7 +249,7 @@ def ctc_loss(
                 operands=operands,
                 fix="concatenate the targets without padding, or pad them to (N, S)",
             )
-        targets = _padded(targets, lengths)
+        targets = _pad_targets(targets, lengths)
     elif targets.ndim != 2 or targets._array.shape[0] != count:
         raise ShapeError(
             f"ctc_loss: targets {tuple(targets.shape)} are not of a batch of {count}",
@@ -265,7 +265,7 @@ def ctc_loss(
     return loss.squeeze(0) if single and reduction == "none" else reduced(loss, reduction)
 
 
-def _padded(targets: Tensor, lengths: list[int]) -> Tensor:
+def _pad_targets(targets: Tensor, lengths: list[int]) -> Tensor:
     """Targets of one row as (N, S), the end filled with whatever follows."""
     widest, starts = max(lengths), [sum(lengths[:place]) for place in range(len(lengths))]
     if not widest:

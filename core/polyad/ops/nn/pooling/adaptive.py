@@ -138,7 +138,7 @@ gradient(_adaptive_max_pool, input=lambda grads, indices, input_shape: placed(gr
 forward(_adaptive_max_pool, lambda input_t, indices: (taken(input_t, indices), None))
 
 
-def _wanted(op: str, count: int, input: Any, output_size: Any) -> tuple[Tensor, Sizes]:
+def _read_output_size(op: str, count: int, input: Any, output_size: Any) -> tuple[Tensor, Sizes]:
     """The batch that *input* is, or is in, and the size to pool it to."""
     check_tensor(input, op, "input")
     batch = batched(input, op, count)
@@ -169,7 +169,7 @@ def _without_elements(batch: Tensor, wanted: Sizes, dtype: Any) -> Tensor:
 
 
 def _adapt_mean(op: str, count: int, input: Tensor, output_size: Any) -> Tensor:
-    batch, wanted = _wanted(op, count, input, output_size)
+    batch, wanted = _read_output_size(op, count, input, output_size)
     size, dtype = batch._array.shape[2:], batch._type.dtype
     if not (dtype.is_floating_point or dtype.is_complex):
         raise DTypeError(
@@ -241,7 +241,7 @@ def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
 
 
 def _adapt_largest(op: str, count: int, input: Tensor, output_size: Any, return_indices: Any) -> Any:
-    batch, wanted = _wanted(op, count, input, output_size)
+    batch, wanted = _read_output_size(op, count, input, output_size)
     size, dtype = batch._array.shape[2:], batch._type.dtype
     check_real(op, dtype, floating=True)
     if 0 in wanted:

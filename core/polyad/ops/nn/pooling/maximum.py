@@ -101,13 +101,13 @@ def _max_pool_backward(
     return placed(grad, indices, tuple(input.shape))
 
 
-def _chosen(
+def _take_tangents_of_maxima(
     g: Tensor, input: Tensor, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool
 ) -> Tensor:
     return taken(g, _max_pool_with_indices(input.detach(), kernel, stride, padding, dilation, ceil_mode)[1])
 
 
-gradient(_max_pool_backward, grad=_chosen)
+gradient(_max_pool_backward, grad=_take_tangents_of_maxima)
 linear_in(_max_pool_backward, "grad")
 
 
@@ -125,7 +125,7 @@ gradient(
 )
 forward(
     _max_pool,
-    lambda input_t, input, kernel, stride, padding, dilation, ceil_mode: _chosen(
+    lambda input_t, input, kernel, stride, padding, dilation, ceil_mode: _take_tangents_of_maxima(
         input_t, input, kernel, stride, padding, dilation, ceil_mode
     ),
 )

@@ -230,7 +230,7 @@ def check_shapes(op: str, given: Mapping[str, Tensor], wanted: Mapping[str, tupl
             )
 
 
-def _checked(
+def _check_cell(
     op: str,
     gates: int,
     input: Tensor,
@@ -296,7 +296,7 @@ def lstm_cell(
             fix="pass (hidden, cell)",
         )
     hidden, cell = hx
-    _checked("lstm_cell", 4, input, {"hidden": hidden, "cell": cell}, w_ih, w_hh, b_ih, b_hh)
+    _check_cell("lstm_cell", 4, input, {"hidden": hidden, "cell": cell}, w_ih, w_hh, b_ih, b_hh)
     new, new_cell, *_ = _lstm_gates(linear(input, w_ih, b_ih), linear(hidden, w_hh, b_hh), cell)
     return new, new_cell
 
@@ -322,7 +322,7 @@ def gru_cell(
     >>> polyad.gru_cell(polyad.ones(1, 2), polyad.ones(1, 1), polyad.ones(3, 2), polyad.ones(3, 1))
     tensor([[0.9997]])
     """
-    _checked("gru_cell", 3, input, {"hx": hx}, w_ih, w_hh, b_ih, b_hh)
+    _check_cell("gru_cell", 3, input, {"hx": hx}, w_ih, w_hh, b_ih, b_hh)
     return _gru_gates(linear(input, w_ih, b_ih), linear(hx, w_hh, b_hh), hx)[0]
 
 
@@ -345,7 +345,7 @@ def rnn_tanh_cell(
     >>> polyad.rnn_tanh_cell(polyad.ones(1, 2), polyad.zeros(1, 1), polyad.ones(1, 2), polyad.ones(1, 1))
     tensor([[0.9640]])
     """
-    _checked("rnn_tanh_cell", 1, input, {"hx": hx}, w_ih, w_hh, b_ih, b_hh)
+    _check_cell("rnn_tanh_cell", 1, input, {"hx": hx}, w_ih, w_hh, b_ih, b_hh)
     return (linear(input, w_ih, b_ih) + linear(hx, w_hh, b_hh)).tanh()
 
 
@@ -366,5 +366,5 @@ def rnn_relu_cell(
     >>> polyad.rnn_relu_cell(polyad.ones(1, 2), polyad.zeros(1, 1), polyad.ones(1, 2), polyad.ones(1, 1))
     tensor([[2.]])
     """
-    _checked("rnn_relu_cell", 1, input, {"hx": hx}, w_ih, w_hh, b_ih, b_hh)
+    _check_cell("rnn_relu_cell", 1, input, {"hx": hx}, w_ih, w_hh, b_ih, b_hh)
     return (linear(input, w_ih, b_ih) + linear(hx, w_hh, b_hh)).relu()

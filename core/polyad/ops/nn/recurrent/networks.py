@@ -45,7 +45,7 @@ class _Weights(NamedTuple):
     projection: Tensor | None
 
 
-def _steps(mode: _Mode, input: Tensor, weights: _Weights, states: list[Tensor], sizes: Any, reverse: bool) -> Any:
+def _run_layer(mode: _Mode, input: Tensor, weights: _Weights, states: list[Tensor], sizes: Any, reverse: bool) -> Any:
     """The results of all steps, and the new states."""
     ih, hh, bias, bias_hh, projection = weights
     if mode is _GRU:
@@ -56,7 +56,7 @@ def _steps(mode: _Mode, input: Tensor, weights: _Weights, states: list[Tensor], 
     return _rnn_sequence(gates, hh, states[0], sizes, reverse, mode is _RNN_RELU)
 
 
-def _sizes(op: str, batch_sizes: Tensor, rows: int) -> tuple[int, ...]:
+def _read_batch_sizes(op: str, batch_sizes: Tensor, rows: int) -> tuple[int, ...]:
     if batch_sizes.ndim != 1 or batch_sizes._type.dtype.category != INTEGER or batch_sizes.device.type != "cpu":
         raise ShapeError(
             f"{op}: batch_sizes must be a vector of integers on the cpu",
@@ -135,7 +135,7 @@ def _network(
         sizes: tuple[int, ...] = (count,) * steps
         rows = input.reshape(steps * count, features)
     else:
-        rows, sizes = input, _sizes(op, batch_sizes, input._array.shape[0])
+        rows, sizes = input, _read_batch_sizes(op, batch_sizes, input._array.shape[0])
         count = sizes[0]
     directions = 2 if bidirectional else 1
     many = num_layers * directions
@@ -153,7 +153,9 @@ def _network(
             place = layer * directions + direction
             weights = layers[place]
             _check_weights(mode, place, input if not layer else rows, weights, hidden_size, out_size)
-            out, *news = _steps(mode, rows, weights, [state.select(0, place) for state in states], sizes, direction > 0)
+            out, *news = _run_layer(
+                mode, rows, weights, [state.select(0, place) for state in states], sizes, direction > 0
+            )
             outs.append(out)
             for states_of, new in zip(last, news, strict=True):
                 states_of.append(new)

@@ -50,7 +50,7 @@ def steps_of(batch_sizes: Sizes, reverse: bool) -> list[tuple[int, int]]:
     return steps[::-1] if reverse else steps
 
 
-def _first(state: Tensor, count: int) -> Tensor:
+def _narrowed(state: Tensor, count: int) -> Tensor:
     return state if state._array.shape[0] == count else state.narrow(0, 0, count)
 
 
@@ -69,7 +69,7 @@ def _before(state: Tensor, after: Tensor, steps: list[tuple[int, int]]) -> list[
     """The rows of a state that each step begins with; *after* are those it ends with, of all steps."""
     parts = []
     for start, count in steps:
-        parts.append(_first(state, count))
+        parts.append(_narrowed(state, count))
         state = _renewed(state, after.narrow(0, start, count))
     return parts
 
@@ -139,8 +139,8 @@ def _lstm_run(
     outer = None if projection is None else wide(projection).t()
     outs, activated, cells = [], [], []
     for start, count in steps_of(batch_sizes, reverse):
-        product = mm(_first(hidden, count), inner)
-        now, now_cell, *now_gates = step(gates.narrow(0, start, count), product, _first(cell, count))
+        product = mm(_narrowed(hidden, count), inner)
+        now, now_cell, *now_gates = step(gates.narrow(0, start, count), product, _narrowed(cell, count))
         if outer is not None:
             now = mm(now, outer)
         outs.append(now)
@@ -195,13 +195,17 @@ def _lstm_sequence_backward(
     parts, projected = [], []
     for place in reversed(range(len(steps))):
         start, count = steps[place]
-        grad = _first(of_hidden, count) + arriving.narrow(0, start, count)
+        grad = _narrowed(of_hidden, count) + arriving.narrow(0, start, count)
         if outer is not None:
             projected.append(grad)
             grad = mm(grad, outer)
         now = cells.narrow(0, start, count)
         *each, before_cell = _lstm_gates_backward(
-            grad, _first(of_cell, count), before_cells[place], now, *activated.narrow(0, start, count).chunk(4, 1)
+            grad,
+            _narrowed(of_cell, count),
+            before_cells[place],
+            now,
+            *activated.narrow(0, start, count).chunk(4, 1),
         )
         of_gates = cat(each, 1)
         parts.append(of_gates)
@@ -275,7 +279,7 @@ def _gru_run(
     gates, hidden, inner = wide(gates), wide(hidden), wide(weight).t()
     outs, activated = [], []
     for start, count in steps_of(batch_sizes, reverse):
-        state = _first(hidden, count)
+        state = _narrowed(hidden, count)
         product = mm(state, inner)
         if bias is not None:
             product = product + wide(bias)
@@ -323,7 +327,7 @@ def _gru_sequence_backward(
     parts, products = [], []
     for place in reversed(range(len(steps))):
         start, count = steps[place]
-        grad = _first(of_hidden, count) + arriving.narrow(0, start, count)
+        grad = _narrowed(of_hidden, count) + arriving.narrow(0, start, count)
         r, z, n, weighted = activated.narrow(0, start, count).chunk(4, 1)
         of_r, of_z, of_n, of_weighted, past = _gru_gates_backward(grad, before[place], weighted, r, z, n)
         of_product = cat([of_r, of_z, of_weighted], 1)
@@ -394,7 +398,7 @@ def _rnn_run(
     gates, hidden, inner = wide(gates), wide(hidden), wide(weight).t()
     outs = []
     for start, count in steps_of(batch_sizes, reverse):
-        now = gates.narrow(0, start, count) + mm(_first(hidden, count), inner)
+        now = gates.narrow(0, start, count) + mm(_narrowed(hidden, count), inner)
         now = now.relu() if relu else now.tanh()
         outs.append(now)
         hidden = _renewed(hidden, now)
@@ -434,7 +438,7 @@ def _rnn_sequence_backward(
     steps = steps_of(batch_sizes, reverse)
     parts = []
     for start, count in reversed(steps):
-        grad = (_first(of_hidden, count) + arriving.narrow(0, start, count)) * slope.narrow(0, start, count)
+        grad = (_narrowed(of_hidden, count) + arriving.narrow(0, start, count)) * slope.narrow(0, start, count)
         parts.append(grad)
         of_hidden = _renewed(of_hidden, mm(grad, weight))
     whole = _joined(parts, not reverse)
