@@ -15,7 +15,7 @@ from ...memory_formats import check_layout
 from ...tensor import Tensor
 from ..pointwise.where import _where
 from ..shaping.strided import _window_put
-from .factories import _arange, _full, finished
+from .factories import _arange, _full, with_options
 
 if TYPE_CHECKING:
     from ...device import Device
@@ -88,7 +88,7 @@ def linspace(
     """
     check_layout(layout, "linspace")
     start, end, count, dtype = _check_bounds("linspace", start, end, steps, dtype)
-    return finished(_linspace(start, end, count, dtype, registry.resolve_device(device)), requires_grad, pin_memory)
+    return with_options(_linspace(start, end, count, dtype, registry.resolve_device(device)), requires_grad, pin_memory)
 
 
 @function(method=False, dtype_of_out=True, sequence=True)
@@ -117,7 +117,7 @@ def logspace(
     start, end, count, dtype = _check_bounds("logspace", start, end, steps, dtype)
     wide = dtype if dtype.category >= FLOATING and dtype.itemsize > 2 else float32
     exponents = _linspace(start, end, count, wide, registry.resolve_device(device))
-    return finished((_read_number("logspace", "base", base) ** exponents).to(dtype), requires_grad, pin_memory)
+    return with_options((_read_number("logspace", "base", base) ** exponents).to(dtype), requires_grad, pin_memory)
 
 
 def _square(rows: int, columns: int, *rest: Any) -> Shape:
@@ -154,6 +154,6 @@ def eye(
     """
     check_layout(layout, "eye")
     rows, columns = check_sizes(normalize_shape((n, n if m is None else m), "eye"), "eye")
-    return finished(
+    return with_options(
         _eye(rows, columns, dtype or get_default_dtype(), registry.resolve_device(device)), requires_grad, pin_memory
     )

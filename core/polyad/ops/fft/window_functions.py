@@ -16,7 +16,7 @@ from ...dtypes import DType, float32, get_default_dtype
 from ...errors import DTypeError, ShapeError
 from ...layout import normalize_shape
 from ...memory_formats import check_layout
-from ..creation.factories import _arange, _full, finished
+from ..creation.factories import _arange, _full, with_options
 from ..special.bessel import i0
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def _window(
     else:
         wide = float32 if dtype.itemsize == 2 else dtype
         window = formula(_arange(0, 1, length, wide, where), length if periodic else length - 1).to(dtype)
-    return finished(window, requires_grad, pin_memory)
+    return with_options(window, requires_grad, pin_memory)
 
 
 def _cosines(*weights: float) -> Callable[[Tensor, int], Tensor]:

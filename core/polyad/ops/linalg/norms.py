@@ -18,7 +18,7 @@ from ...tensor import Tensor, check_tensor
 from ..pointwise.arithmetic import _add, _div, _mul
 from ..pointwise.where import _where
 from ..reductions.max_min import _amax, _amin
-from ..reductions.sums import _sum, kept
+from ..reductions.sums import _sum, keep_dims
 from .operands import matrices
 from .svd import _linalg_svdvals
 
@@ -62,7 +62,7 @@ def _norm(input: Tensor, ord: float, dims: tuple[int, ...], keepdim: bool) -> Te
 def _norm_grad(g: Tensor, input: Tensor, ord: float, dims: tuple[int, ...], keepdim: bool, out: Tensor) -> Tensor:
     """The subgradient 0 at 0, as PyTorch's."""
     shape = input._array.shape
-    g, out = kept(g, shape, dims, keepdim), kept(out, shape, dims, keepdim)
+    g, out = keep_dims(g, shape, dims, keepdim), keep_dims(out, shape, dims, keepdim)
     if ord == 0:
         zeros: Tensor = PUBLIC["zeros_like"].call(input)
         return zeros

@@ -36,7 +36,7 @@ from ...random.generator import Generator, generator_or_default
 from ...random.philox import ONE_WORD_RANGE
 from ...state import state
 from ...tensor import Tensor, check_room, check_tensor
-from ..creation.factories import finished
+from ..creation.factories import with_options
 from ..memory.copying import _copy_strided
 from ..pointwise.where import where
 from ..reductions.any_all import check_all
@@ -278,7 +278,7 @@ def _finished_like(
     strides = copy_strides(shape, strides, check_format(memory_format, op), op)
     if strides != contiguous_strides(shape):
         tensor = _copy_strided(tensor, strides)
-    return finished(tensor, requires_grad, pin_memory)
+    return with_options(tensor, requires_grad, pin_memory)
 
 
 @function(method=False, dtype_of_out=True)
@@ -313,7 +313,7 @@ def rand(
         dtype,
         registry.resolve_device(device),
     )
-    return finished(numbers, requires_grad, pin_memory)
+    return with_options(numbers, requires_grad, pin_memory)
 
 
 @function(method=False, dtype_of_out=True)
@@ -338,7 +338,7 @@ def randn(
     check_layout(layout, "randn")
     source = generator_or_default("randn", generator)
     numbers = _normal_numbers("randn", _read_size("randn", size), 0, 1, source, dtype, registry.resolve_device(device))
-    return finished(numbers, requires_grad, pin_memory)
+    return with_options(numbers, requires_grad, pin_memory)
 
 
 def _range(op: str, low: Any, high: Any) -> tuple[int, int]:
@@ -411,7 +411,7 @@ def randint(
         _fits("randint", *bounds, dtype or int64),
         registry.resolve_device(device),
     )
-    return finished(numbers, requires_grad, pin_memory)
+    return with_options(numbers, requires_grad, pin_memory)
 
 
 @function(method=False, dtype_of_out=True)
@@ -439,7 +439,7 @@ def randperm(
         raise ShapeError(f"randperm: n {n} is negative", fix="pass 0 or more")
     count = n.__index__()
     dtype = _fits("randperm", 0, max(count, 1), dtype or int64)
-    return finished(
+    return with_options(
         _permutation(count, generator_or_default("randperm", generator), dtype, registry.resolve_device(device)),
         requires_grad,
         pin_memory,
@@ -571,7 +571,7 @@ def normal(
             )
         scaled = mean + std * 0
         shape, dtype, where = _like("normal", scaled, dtype, device)
-        return finished(
+        return with_options(
             _normal_numbers("normal", shape, 0, 1, source, dtype, where) * std + mean, requires_grad, pin_memory
         )
     if size is None:
@@ -581,7 +581,7 @@ def normal(
     numbers = _normal_numbers(
         "normal", _read_size("normal", (size,)), mean, std, source, dtype, registry.resolve_device(device)
     )
-    return finished(numbers, requires_grad, pin_memory)
+    return with_options(numbers, requires_grad, pin_memory)
 
 
 @function(dtype_of_out=True)

@@ -23,7 +23,7 @@ from ..creation.factories import _full
 from ..indexing.gather_scatter import _gather, _scatter
 from ..pointwise import maximum
 from ..pointwise.where import _where
-from .sums import _one_or_all, _sum, kept
+from .sums import _one_or_all, _sum, keep_dims
 
 if TYPE_CHECKING:
     Dims = int | tuple[int, ...] | list[int] | None
@@ -42,8 +42,8 @@ def _amin(input: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
 def evenly(g: Tensor, input: Tensor, dims: tuple[int, ...], keepdim: bool, out: Tensor) -> Tensor:
     """The gradient of an extreme: shared evenly by the elements that equal it; nan where the extreme is nan."""
     shape = input._array.shape
-    same = input == kept(out, shape, dims, keepdim)
-    return same * (kept(g, shape, dims, keepdim) / _sum(same, dims, True))
+    same = input == keep_dims(out, shape, dims, keepdim)
+    return same * (keep_dims(g, shape, dims, keepdim) / _sum(same, dims, True))
 
 
 gradient(_amax, input=evenly)
@@ -218,16 +218,16 @@ def _min_dim(input: Tensor, dim: int, keepdim: bool) -> Any:
     return _amin(input, (dim,), keepdim), _argmin(input, dim, keepdim)
 
 
-def placed(g: Any, input_shape: Shape, dim: int, keepdim: bool, indices: Tensor) -> Tensor:
+def scatter_to_chosen(g: Any, input_shape: Shape, dim: int, keepdim: bool, indices: Tensor) -> Tensor:
     """The gradient of elements chosen along *dim*: theirs alone."""
     type_ = g[0]._type
-    index, values = kept(indices, input_shape, (dim,), keepdim), kept(g[0], input_shape, (dim,), keepdim)
+    index, values = keep_dims(indices, input_shape, (dim,), keepdim), keep_dims(g[0], input_shape, (dim,), keepdim)
     if len(input_shape) == 1 and not keepdim:
         index, values = index.unsqueeze(0), values.unsqueeze(0)
     return _scatter(_full(input_shape, 0, type_.dtype, type_.device), index, values, dim)
 
 
-def chosen(tangent: Tensor, dim: int, keepdim: bool, indices: Tensor) -> Tensor:
+def gather_chosen(tangent: Tensor, dim: int, keepdim: bool, indices: Tensor) -> Tensor:
     """The tangent of elements chosen along *dim*: theirs."""
     if not tangent._array.shape:
         return tangent
@@ -235,10 +235,10 @@ def chosen(tangent: Tensor, dim: int, keepdim: bool, indices: Tensor) -> Tensor:
     return result if keepdim else result.squeeze(dim)
 
 
-gradient(_max_dim, input=placed)
-forward(_max_dim, lambda input_t, dim, keepdim, indices: (chosen(input_t, dim, keepdim, indices), None))
-gradient(_min_dim, input=placed)
-forward(_min_dim, lambda input_t, dim, keepdim, indices: (chosen(input_t, dim, keepdim, indices), None))
+gradient(_max_dim, input=scatter_to_chosen)
+forward(_max_dim, lambda input_t, dim, keepdim, indices: (gather_chosen(input_t, dim, keepdim, indices), None))
+gradient(_min_dim, input=scatter_to_chosen)
+forward(_min_dim, lambda input_t, dim, keepdim, indices: (gather_chosen(input_t, dim, keepdim, indices), None))
 
 
 def _extreme(name: str, args: tuple[Any, ...], dim: Any, keepdim: bool, other: Any) -> Any:

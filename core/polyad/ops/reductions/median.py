@@ -3,8 +3,8 @@
 nan counts as the largest element; the nan forms leave it out. Ranks are taken from a stable sort, so that of equal
 elements every backend names the same.
 
-To add a rank statistic: declare a composite over `_sort` with a named result in return_types.py; `placed` is the
-gradient of an element that was chosen along a dimension.
+To add a rank statistic: declare a composite over `_sort` with a named result in return_types.py; `scatter_to_chosen` is
+the gradient of an element that was chosen along a dimension.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from ..pointwise.where import _where
 from ..shaping.joining import _cat
 from ..sorting.sort import _sort, _sorted, rank_in
 from .cumulative import _cummax, _positions_along
-from .max_min import _argmax, among_equals, chosen, placed
+from .max_min import _argmax, among_equals, gather_chosen, scatter_to_chosen
 from .sums import _sum
 
 if TYPE_CHECKING:
@@ -73,8 +73,8 @@ def _kthvalue(input: Tensor, k: int, dim: int, keepdim: bool) -> Any:
     return _select(values, dim, k - 1).clone(), _select(indices, dim, k - 1).clone()
 
 
-gradient(_kthvalue, input=placed)
-forward(_kthvalue, lambda input_t, dim, keepdim, indices: (chosen(input_t, dim, keepdim, indices), None))
+gradient(_kthvalue, input=scatter_to_chosen)
+forward(_kthvalue, lambda input_t, dim, keepdim, indices: (gather_chosen(input_t, dim, keepdim, indices), None))
 
 
 @function()
@@ -151,10 +151,10 @@ def _at_rank(input: Tensor, rank: Tensor, dim: int, keepdim: bool) -> tuple[Tens
     return values, indices
 
 
-gradient(_median_dim, input=placed)
-forward(_median_dim, lambda input_t, dim, keepdim, indices: (chosen(input_t, dim, keepdim, indices), None))
-gradient(_nanmedian_dim, input=placed)
-forward(_nanmedian_dim, lambda input_t, dim, keepdim, indices: (chosen(input_t, dim, keepdim, indices), None))
+gradient(_median_dim, input=scatter_to_chosen)
+forward(_median_dim, lambda input_t, dim, keepdim, indices: (gather_chosen(input_t, dim, keepdim, indices), None))
+gradient(_nanmedian_dim, input=scatter_to_chosen)
+forward(_nanmedian_dim, lambda input_t, dim, keepdim, indices: (gather_chosen(input_t, dim, keepdim, indices), None))
 
 
 def _of_nothing(input: Tensor) -> Tensor:
@@ -218,8 +218,8 @@ def _mode(input: Tensor, dim: int, keepdim: bool) -> Any:
     return tuple(chosen if keepdim else [tensor.squeeze(dim) for tensor in chosen])
 
 
-gradient(_mode, input=placed)
-forward(_mode, lambda input_t, dim, keepdim, indices: (chosen(input_t, dim, keepdim, indices), None))
+gradient(_mode, input=scatter_to_chosen)
+forward(_mode, lambda input_t, dim, keepdim, indices: (gather_chosen(input_t, dim, keepdim, indices), None))
 
 
 @function()

@@ -17,7 +17,7 @@ from ...state import warn_user
 from ...tensor import Tensor, check_tensor
 from ..pointwise.arithmetic import conjugate
 from ..pointwise.where import _where
-from .sums import _mean, _sum, count, kept
+from .sums import _mean, _sum, count, keep_dims
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -52,7 +52,7 @@ def _var_grad(g: Tensor, input: Tensor, dims: tuple[int, ...], correction: float
     freedom = count(shape, dims) - correction
     # With no degree of freedom left the variance is infinite, or nan: 2 / 0 times a deviation, as PyTorch's.
     scale = 2.0 / freedom if freedom > 0 else 0.0 if 0 in shape else math.inf
-    return kept(g, shape, dims, keepdim) * scale * (input - _mean(input, dims, True))
+    return keep_dims(g, shape, dims, keepdim) * scale * (input - _mean(input, dims, True))
 
 
 gradient(_var, input=_var_grad)

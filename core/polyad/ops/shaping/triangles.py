@@ -13,7 +13,7 @@ from ...errors import DTypeError, ShapeError, safe_repr
 from ...layout import Shape, normalize_shape
 from ...memory_formats import check_layout
 from ...tensor import Tensor, check_tensor
-from ..creation.factories import arange, empty, finished
+from ..creation.factories import arange, empty, with_options
 from .joining import stack
 from .repeating import repeated
 
@@ -125,7 +125,7 @@ def tril_indices(
     tensor([[0, 1, 1],
             [0, 0, 1]])
     """
-    return finished(_indices("tril_indices", row, col, offset, dtype, device, layout, True), False, pin_memory)
+    return with_options(_indices("tril_indices", row, col, offset, dtype, device, layout, True), False, pin_memory)
 
 
 @function(method=False)
@@ -148,4 +148,4 @@ def triu_indices(
     tensor([[0, 0, 1],
             [0, 1, 1]])
     """
-    return finished(_indices("triu_indices", row, col, offset, dtype, device, layout, False), False, pin_memory)
+    return with_options(_indices("triu_indices", row, col, offset, dtype, device, layout, False), False, pin_memory)

@@ -25,8 +25,8 @@ from ...declaring.windows import Sizes, batched
 from ...pointwise.where import _where
 from ...shaping.joining import cat
 from .average import _avg_pool
-from .geometry import check_real, finished
-from .maximum import _max_pool_with_indices, placed, taken
+from .geometry import check_real, without_added_batch
+from .maximum import _max_pool_with_indices, place_maxima, take_maxima
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -134,8 +134,8 @@ def _adaptive_max_pool(input: Tensor, size: Sizes) -> tuple[Tensor, Tensor]:
     return best, places.contiguous()
 
 
-gradient(_adaptive_max_pool, input=lambda grads, indices, input_shape: placed(grads[0], indices, input_shape))
-forward(_adaptive_max_pool, lambda input_t, indices: (taken(input_t, indices), None))
+gradient(_adaptive_max_pool, input=lambda grads, indices, input_shape: place_maxima(grads[0], indices, input_shape))
+forward(_adaptive_max_pool, lambda input_t, indices: (take_maxima(input_t, indices), None))
 
 
 def _read_output_size(op: str, count: int, input: Any, output_size: Any) -> tuple[Tensor, Sizes]:
@@ -176,9 +176,9 @@ def _adapt_mean(op: str, count: int, input: Tensor, output_size: Any) -> Tensor:
             f"{op}: input is {dtype.name}, not floating point", operands={"input": input}, fix="use input.float()"
         )
     if 0 in wanted:
-        return finished(_without_elements(batch, wanted, dtype), input, count)
+        return without_added_batch(_without_elements(batch, wanted, dtype), input, count)
     if max(wanted) == 1:
-        return finished(batch.mean(tuple(range(2, count + 2)), keepdim=True), input, count)
+        return without_added_batch(batch.mean(tuple(range(2, count + 2)), keepdim=True), input, count)
     check_real(op, dtype)
     kernel = tuple([have // want if have % want == 0 else 1 for have, want in zip(size, wanted, strict=True)])
     if max(kernel) > 1 or all(have % want == 0 for have, want in zip(size, wanted, strict=True)):
@@ -193,7 +193,7 @@ def _adapt_mean(op: str, count: int, input: Tensor, output_size: Any) -> Tensor:
             divisors = tensor(lengths, dtype=means.dtype, device=means.device)
             means = _range_sum(means, starts, ends, dim + 2) / divisors.reshape(-1, *[1] * (count - dim - 1))
         batch = means.to(dtype)
-    return finished(batch, input, count)
+    return without_added_batch(batch, input, count)
 
 
 @function(method=False, namespace="nn.functional")
@@ -251,7 +251,7 @@ def _adapt_largest(op: str, count: int, input: Tensor, output_size: Any, return_
         found = _max_pool_with_indices(batch, kernel, kernel, (0,) * count, (1,) * count, False)
     else:
         found = _adaptive_max_pool(batch, wanted)
-    out, indices = [finished(tensor, input, count) for tensor in found]
+    out, indices = [without_added_batch(tensor, input, count) for tensor in found]
     return (out, indices) if return_indices else out
 
 

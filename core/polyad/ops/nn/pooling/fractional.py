@@ -24,7 +24,7 @@ from ...pointwise.where import _where
 from ...random.sampling import rand
 from ...shaping.joining import cat
 from .geometry import check_real
-from .maximum import placed, taken
+from .maximum import place_maxima, take_maxima
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -85,8 +85,8 @@ def _fractional_max_pool(input: Tensor, samples: Tensor, kernel: Sizes, size: Si
     return best.reshape(shape), at.reshape(shape)
 
 
-gradient(_fractional_max_pool, input=lambda grads, indices, input_shape: placed(grads[0], indices, input_shape))
-forward(_fractional_max_pool, lambda input_t, indices: (taken(input_t, indices), None))
+gradient(_fractional_max_pool, input=lambda grads, indices, input_shape: place_maxima(grads[0], indices, input_shape))
+forward(_fractional_max_pool, lambda input_t, indices: (take_maxima(input_t, indices), None))
 
 
 def _pool_fractions(

@@ -17,10 +17,11 @@ from ....dispatch.modes import may_be_differentiated
 from ....dispatch.op import composite, function, joint_gradient
 from ....dispatch.promotion import Typing
 from ....dispatch.structure import Last, Pointwise, Rowwise, row_major
-from ....dtypes import FLOATING, bfloat16, float16, float32
+from ....dtypes import FLOATING, float32
 from ....errors import ArgumentTypeError, DTypeError, IndexOutOfRange, ShapeError, UnsupportedDType
 from ....layout import Shape
 from ....tensor import Tensor, check_tensor
+from ...declaring.half_types import HALF_TYPES, half_to_float32
 from ...shaping.joining import cat
 from ..linear import linear
 
@@ -29,20 +30,13 @@ if TYPE_CHECKING:
 
     from ....backend.interface import Signature
 
-HALF = (float16, bfloat16)
-
-
-def wide(input: Tensor) -> Tensor:
-    """*input*, in float32 at least."""
-    return input.to(float32) if input._type.dtype in HALF else input
-
 
 def results(given: int, kept: int) -> Any:
     """A dtype rule: *given* results in the first tensor's dtype, then *kept* in float32 at least."""
 
     def rule(types: Signature, params: Mapping[str, Any]) -> Typing:
         dtype = next(type_.dtype for type_ in types if hasattr(type_, "dtype"))
-        inner = float32 if dtype in HALF else dtype
+        inner = float32 if dtype in HALF_TYPES else dtype
         return Typing((None,) * len(types), (dtype,) * given + (inner,) * kept)
 
     return rule
@@ -73,9 +67,9 @@ def _lstm_gates(input_gates: Tensor, hidden_gates: Tensor, cell: Tensor) -> tupl
 
 def lstm_step(input_gates: Tensor, hidden_gates: Tensor, cell: Tensor) -> tuple[Tensor, ...]:
     """What `_lstm_gates` gives, in ops that have gradients of their own."""
-    before = (wide(input_gates) + wide(hidden_gates)).chunk(4, -1)
+    before = (half_to_float32(input_gates) + half_to_float32(hidden_gates)).chunk(4, -1)
     i, f, g, o = before[0].sigmoid(), before[1].sigmoid(), before[2].tanh(), before[3].sigmoid()
-    new = f * wide(cell) + i * g
+    new = f * half_to_float32(cell) + i * g
     dtype = cell.dtype
     return (o * new.tanh()).to(dtype), new.to(dtype), i, f, g, o
 
@@ -91,12 +85,12 @@ def _lstm_gates_backward(
     grad_hidden: Tensor, grad_cell: Tensor, cell: Tensor, new_cell: Tensor, i: Tensor, f: Tensor, g: Tensor, o: Tensor
 ) -> tuple[Tensor, ...]:
     """The gradients of what becomes the gates of a step, and of its cell, each (N, H)."""
-    arriving, squashed = wide(grad_hidden), wide(new_cell).tanh()
-    of_cell = wide(grad_cell) + arriving * o * (1 - squashed * squashed)
+    arriving, squashed = half_to_float32(grad_hidden), half_to_float32(new_cell).tanh()
+    of_cell = half_to_float32(grad_cell) + arriving * o * (1 - squashed * squashed)
     dtype = cell.dtype
     return (
         (of_cell * g * i * (1 - i)).to(dtype),
-        (of_cell * wide(cell) * f * (1 - f)).to(dtype),
+        (of_cell * half_to_float32(cell) * f * (1 - f)).to(dtype),
         (of_cell * i * (1 - g * g)).to(dtype),
         (arriving * squashed * o * (1 - o)).to(dtype),
         (of_cell * f).to(dtype),
@@ -153,10 +147,10 @@ def _gru_gates(input_gates: Tensor, hidden_gates: Tensor, hidden: Tensor) -> tup
 
 def gru_step(input_gates: Tensor, hidden_gates: Tensor, hidden: Tensor) -> tuple[Tensor, ...]:
     """What `_gru_gates` gives, in ops that have gradients of their own."""
-    first, second = wide(input_gates).chunk(3, -1), wide(hidden_gates).chunk(3, -1)
+    first, second = half_to_float32(input_gates).chunk(3, -1), half_to_float32(hidden_gates).chunk(3, -1)
     r, z = (first[0] + second[0]).sigmoid(), (first[1] + second[1]).sigmoid()
     n = (first[2] + r * second[2]).tanh()
-    return ((wide(hidden) - n) * z + n).to(hidden.dtype), r, z, n
+    return ((half_to_float32(hidden) - n) * z + n).to(hidden.dtype), r, z, n
 
 
 @composite(
@@ -172,12 +166,12 @@ def _gru_gates_backward(
     """The gradients of what becomes the gates of a step, of the product *weighted* by r, and, past the products, of the
     hidden state, each (N, H).
     """
-    arriving = wide(grad)
+    arriving = half_to_float32(grad)
     of_n = arriving * (1 - z) * (1 - n * n)
     dtype = hidden.dtype
     return (
-        (of_n * wide(weighted) * r * (1 - r)).to(dtype),
-        (arriving * (wide(hidden) - n) * z * (1 - z)).to(dtype),
+        (of_n * half_to_float32(weighted) * r * (1 - r)).to(dtype),
+        (arriving * (half_to_float32(hidden) - n) * z * (1 - z)).to(dtype),
         of_n.to(dtype),
         (of_n * r).to(dtype),
         (arriving * z).to(dtype),

@@ -20,6 +20,7 @@ from ....dispatch.promotion import Typing
 from ....dispatch.structure import opaque, row_major
 from ....layout import Shape
 from ....tensor import Tensor
+from ...declaring.half_types import half_to_float32
 from ...products.mm import mm
 from ...shaping.joining import cat
 from .cells import (
@@ -30,7 +31,6 @@ from .cells import (
     gru_step,
     lstm_step,
     results,
-    wide,
 )
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def _before(state: Tensor, after: Tensor, steps: list[tuple[int, int]]) -> list[
 
 
 def _arriving(grad: Tensor | None, like: Tensor) -> Tensor:
-    return like.new_zeros(like._array.shape) if grad is None else wide(grad)
+    return like.new_zeros(like._array.shape) if grad is None else half_to_float32(grad)
 
 
 def _gradients(place: int, count: int) -> Any:
@@ -135,8 +135,9 @@ def _lstm_run(
     batch_sizes: Sizes,
     reverse: bool,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-    gates, hidden, cell, inner = wide(gates), wide(hidden), wide(cell), wide(weight).t()
-    outer = None if projection is None else wide(projection).t()
+    gates, hidden, cell = map(half_to_float32, (gates, hidden, cell))
+    inner = half_to_float32(weight).t()
+    outer = None if projection is None else half_to_float32(projection).t()
     outs, activated, cells = [], [], []
     for start, count in steps_of(batch_sizes, reverse):
         product = mm(_narrowed(hidden, count), inner)
@@ -182,12 +183,12 @@ def _lstm_sequence_backward(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     """The gradients of `lstm_sequence`; that of an absent projection has no elements."""
     dtype = gates.dtype
-    hidden, cell, weight, states = wide(hidden), wide(cell), wide(weight), wide(states)
+    hidden, cell, weight, states = map(half_to_float32, (hidden, cell, weight, states))
     if may_be_differentiated():
         states, _, _, activated, cells = _lstm_run(
             lstm_step, gates, weight, projection, hidden, cell, batch_sizes, reverse
         )
-    outer = None if projection is None else wide(projection)
+    outer = None if projection is None else half_to_float32(projection)
     of_hidden, of_cell = _arriving(grad_new_hidden, hidden), _arriving(grad_new_cell, cell)
     arriving = _arriving(grad_out, states)
     steps = steps_of(batch_sizes, reverse)
@@ -276,13 +277,13 @@ def _gru_sequence(
 def _gru_run(
     step: Any, gates: Tensor, weight: Tensor, bias: Tensor | None, hidden: Tensor, batch_sizes: Sizes, reverse: bool
 ) -> tuple[Tensor, Tensor, Tensor]:
-    gates, hidden, inner = wide(gates), wide(hidden), wide(weight).t()
+    gates, hidden, inner = half_to_float32(gates), half_to_float32(hidden), half_to_float32(weight).t()
     outs, activated = [], []
     for start, count in steps_of(batch_sizes, reverse):
         state = _narrowed(hidden, count)
         product = mm(state, inner)
         if bias is not None:
-            product = product + wide(bias)
+            product = product + half_to_float32(bias)
         now, *now_gates = step(gates.narrow(0, start, count), product, state)
         outs.append(now)
         activated.append(cat([*now_gates, product.chunk(3, 1)[2]], 1))
@@ -318,7 +319,7 @@ def _gru_sequence_backward(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """The gradients of `gru_sequence`, of the bias also where it is absent."""
     dtype = gates.dtype
-    hidden, weight, states = wide(hidden), wide(weight), wide(states)
+    hidden, weight, states = half_to_float32(hidden), half_to_float32(weight), half_to_float32(states)
     if may_be_differentiated():
         states, _, activated = _gru_run(gru_step, gates, weight, bias, hidden, batch_sizes, reverse)
     of_hidden, arriving = _arriving(grad_new_hidden, hidden), _arriving(grad_out, states)
@@ -395,7 +396,7 @@ def _rnn_sequence(
 def _rnn_run(
     gates: Tensor, weight: Tensor, hidden: Tensor, batch_sizes: Sizes, reverse: bool, relu: bool
 ) -> tuple[Tensor, Tensor]:
-    gates, hidden, inner = wide(gates), wide(hidden), wide(weight).t()
+    gates, hidden, inner = half_to_float32(gates), half_to_float32(hidden), half_to_float32(weight).t()
     outs = []
     for start, count in steps_of(batch_sizes, reverse):
         now = gates.narrow(0, start, count) + mm(_narrowed(hidden, count), inner)
@@ -430,7 +431,7 @@ def _rnn_sequence_backward(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The gradients of `rnn_sequence`."""
     dtype = gates.dtype
-    hidden, weight, states = wide(hidden), wide(weight), wide(states)
+    hidden, weight, states = half_to_float32(hidden), half_to_float32(weight), half_to_float32(states)
     if may_be_differentiated():
         states, _ = _rnn_run(gates, weight, hidden, batch_sizes, reverse, relu)
     slope = (states > 0).to(states.dtype) if relu else 1 - states * states
