@@ -83,6 +83,49 @@ def _not_a(op: str, name: str, value: Any, wanted: str) -> ArgumentTypeError:
     )
 
 
+def _read_states(mode: _Mode, hx: Any, params: Any) -> list[Any]:
+    """The states that *hx* holds. Raises if they are another number, and unless *params* is a list."""
+    states = list(hx) if mode is _LSTM and isinstance(hx, (list, tuple)) else [hx]
+    if len(states) != len(mode.states):
+        raise ArgumentTypeError(
+            f"{mode.op}: hx is a {type(hx).__name__}, not the pair of hidden state and cell",
+            operands={"hx": hx},
+            fix="pass (h_0, c_0)",
+        )
+    if not isinstance(params, (list, tuple)):
+        raise ArgumentTypeError(f"{mode.op}: params is {type(params).__name__}, no list of tensors", fix="pass a list")
+    return states
+
+
+def _check_options(op: str, num_layers: Any, dropout: Any, *flags: Any) -> None:
+    for name, flag in zip(("has_biases", "train", "bidirectional", "batch_first"), flags, strict=True):
+        if not isinstance(flag, bool):
+            raise _not_a(op, name, flag, "a bool")
+    if isinstance(num_layers, bool) or not isinstance(num_layers, int):
+        raise _not_a(op, "num_layers", num_layers, "an int")
+    if isinstance(dropout, bool) or not isinstance(dropout, (int, float)):
+        raise _not_a(op, "dropout", dropout, "a number")
+
+
+def _read_rows(
+    op: str, input: Tensor, batch_sizes: Tensor | None, given: dict[str, Tensor]
+) -> tuple[Tensor, tuple[int, ...]]:
+    """The input (T, N, I) as rows, and the number of sequences at each step; packed input is rows."""
+    wanted = 3 if batch_sizes is None else 2
+    if input.ndim != wanted:
+        raise ShapeError(
+            f"{op}: input has {input.ndim} dimensions, not {wanted}",
+            operands=given,
+            fix="give (T, N, I), or packed rows (rows, I) beside batch_sizes",
+        )
+    if batch_sizes is not None:
+        return input, _read_batch_sizes(op, batch_sizes, input._array.shape[0])
+    steps, count, features = input._array.shape
+    if not steps:
+        raise ShapeError(f"{op}: input has no steps", operands=given, fix="give sequences of at least one step")
+    return input.reshape(steps * count, features), (count,) * steps
+
+
 def _network(
     mode: _Mode,
     input: Tensor,
@@ -97,48 +140,17 @@ def _network(
     batch_first: bool,
 ) -> tuple[Tensor, ...]:
     op = mode.op
-    states = list(hx) if mode is _LSTM and isinstance(hx, (list, tuple)) else [hx]
-    if len(states) != len(mode.states):
-        raise ArgumentTypeError(
-            f"{op}: hx is a {type(hx).__name__}, not the pair of hidden state and cell",
-            operands={"hx": hx},
-            fix="pass (h_0, c_0)",
-        )
-    if not isinstance(params, (list, tuple)):
-        raise ArgumentTypeError(f"{op}: params is {type(params).__name__}, no list of tensors", fix="pass a list")
-    for name, flag in (
-        ("has_biases", has_biases), ("train", train), ("bidirectional", bidirectional), ("batch_first", batch_first),
-    ):  # fmt: skip
-        if not isinstance(flag, bool):
-            raise _not_a(op, name, flag, "a bool")
-    if isinstance(num_layers, bool) or not isinstance(num_layers, int):
-        raise _not_a(op, "num_layers", num_layers, "an int")
-    if isinstance(dropout, bool) or not isinstance(dropout, (int, float)):
-        raise _not_a(op, "dropout", dropout, "a number")
+    states = _read_states(mode, hx, params)
+    _check_options(op, num_layers, dropout, has_biases, train, bidirectional, batch_first)
     layers = _layers(mode, list(params), has_biases, num_layers, bidirectional)
     for name, state in zip(mode.states, states, strict=True):
         check_tensor(state, op, name)
     given = check_operands(op, {"input": input, **dict(zip(mode.states, states, strict=True))})
-    wanted = 3 if batch_sizes is None else 2
-    if input.ndim != wanted:
-        raise ShapeError(
-            f"{op}: input has {input.ndim} dimensions, not {wanted}",
-            operands=given,
-            fix="give (T, N, I), or packed rows (rows, I) beside batch_sizes",
-        )
-    if batch_sizes is None:
-        if batch_first:
-            input = input.transpose(0, 1)
-        steps, count, features = input._array.shape
-        if not steps:
-            raise ShapeError(f"{op}: input has no steps", operands=given, fix="give sequences of at least one step")
-        sizes: tuple[int, ...] = (count,) * steps
-        rows = input.reshape(steps * count, features)
-    else:
-        rows, sizes = input, _read_batch_sizes(op, batch_sizes, input._array.shape[0])
-        count = sizes[0]
+    if batch_sizes is None and batch_first and input.ndim == 3:
+        input = input.transpose(0, 1)
+    rows, sizes = _read_rows(op, input, batch_sizes, given)
     directions = 2 if bidirectional else 1
-    many = num_layers * directions
+    many, count = num_layers * directions, sizes[0]
     first = layers[0]
     outer = first.hh if first.projection is None else first.projection
     hidden_size = outer._array.shape[-1] if outer.ndim else 0
@@ -162,12 +174,11 @@ def _network(
         rows = outs[0] if directions == 1 else cat(outs, 1)
         if dropout and train and layer < num_layers - 1:
             rows = drop(rows, dropout)
-    result = rows
     if batch_sizes is None:
-        result = rows.reshape(len(sizes), count, directions * out_size)
+        rows = rows.reshape(len(sizes), count, directions * out_size)
         if batch_first:
-            result = result.transpose(0, 1)
-    return (result, *(stack(states_of) for states_of in last))
+            rows = rows.transpose(0, 1)
+    return (rows, *(stack(states_of) for states_of in last))
 
 
 def _layers(
