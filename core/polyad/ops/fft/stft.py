@@ -17,6 +17,7 @@ from ...layout import normalize_shape
 from ...state import warn_user
 from ...tensor import Tensor, check_tensor
 from ..creation.factories import _full
+from ..declaring.checks import check_least
 from ..indexing.slicing import _slice, _sliding_windows
 from ..nn.padding import _pad_constant, pad
 from ..pointwise.complex_numbers import _view_as_real
@@ -197,8 +198,7 @@ def istft(
 
 def _check_length(length: int) -> int:
     (wanted,) = normalize_shape((length,), "istft")
-    if wanted < 1:
-        raise ShapeError(f"istft: length is {wanted}, not positive", fix="ask for 1 or more points")
+    check_least("istft", "length", wanted, 1, fix="ask for 1 or more points")
     return wanted
 
 

@@ -16,6 +16,7 @@ from ...dispatch.op import function
 from ...errors import ArgumentTypeError, DTypeError, IndexOutOfRange, ShapeError, safe_repr
 from ...layout import normalize_dim, normalize_shape
 from ...tensor import Tensor, check_tensor
+from ..declaring.checks import check_choice, check_distinct
 from ..declaring.named import named
 from ..indexing.slicing import _slice
 from ..nn.padding import _pad_constant
@@ -35,8 +36,7 @@ Transform = Callable[[str, Tensor, Where, bool, Any, bool], Tensor]
 def _norm(norm: Any, op: str) -> str:
     if norm is None:
         return "backward"
-    if norm not in SWAPPED:
-        raise ShapeError(f"{op}: norm is {safe_repr(norm)}", fix="use 'backward', 'forward', 'ortho' or None")
+    check_choice(op, "norm", norm, SWAPPED, ShapeError, fix="use 'backward', 'forward', 'ortho' or None")
     return str(norm)
 
 
@@ -63,10 +63,7 @@ def _several(input: Tensor, s: Any, dim: Any, op: str) -> Where:
         dims = tuple(range(len(shape) - len(given), len(shape))) if given is not None else tuple(range(len(shape)))
     else:
         dims = tuple([normalize_dim(named, len(shape), op) for named in normalize_shape((dim,), op)])
-        if len(set(dims)) != len(dims):
-            raise ShapeError(
-                f"{op}: dim {dim} names a dimension twice", operands={"input": input}, fix="name each dimension once"
-            )
+        check_distinct(op, dims, dim, {"input": input})
         if given is not None and len(given) != len(dims):
             raise ShapeError(
                 f"{op}: s {given} and dim {dim} differ in length", operands={"input": input}, fix="give a size a dim"

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 from ...backend import registry
 from ...dispatch.op import function
 from ...dtypes import DType, float32, get_default_dtype
-from ...errors import DTypeError, ShapeError
+from ...errors import DTypeError
 from ...layout import normalize_shape
 from ...memory_formats import check_layout
 from ..creation.factories import _arange, _full, with_options
+from ..declaring.checks import check_least
 from ..special.bessel import i0
 
 if TYPE_CHECKING:
@@ -34,8 +35,7 @@ def _window(
     given, layout, device, pin_memory, requires_grad = options
     check_layout(layout, op)
     (length,) = normalize_shape((window_length,), op)
-    if length < 0:
-        raise ShapeError(f"{op}: window_length is {length}, negative", fix="give 0 or more")
+    check_least(op, "window_length", length, 0, fix="give 0 or more")
     dtype = given or get_default_dtype()
     if not dtype.is_floating_point:
         raise DTypeError(f"{op}: windows are floating point numbers, not {dtype.name}", fix="use a float dtype")

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 from ...dispatch.forward import linear_in
 from ...dispatch.op import function, gradient, primitive
 from ...dispatch.structure import Indexing
-from ...errors import ArgumentTypeError, DTypeError, OptionError, ShapeError, safe_repr
+from ...errors import ArgumentTypeError, DTypeError, ShapeError
 from ...layout import Shape, contiguous_strides
 from ...tensor import Tensor, check_tensor
 from ..creation.factories import _full
+from ..declaring.checks import check_choice, check_dtype
 from ..memory.copying import element
 from ..shaping.reshape import _expand
 from ..shaping.strided import _window_put
@@ -171,12 +172,14 @@ def scatter(
         given = element("scatter", given, input._type.dtype)
     if reduce is None:
         return _scatter_where_indexed("scatter", _scatter, input, at, index, given)
-    if reduce not in ("add", "multiply"):
-        raise OptionError(
-            f"scatter: reduce is {safe_repr(reduce)}",
-            operands={"input": input},
-            fix='write "add" or "multiply", or use scatter_reduce',
-        )
+    check_choice(
+        "scatter",
+        "reduce",
+        reduce,
+        ("add", "multiply"),
+        operands={"input": input},
+        fix='write "add" or "multiply", or use scatter_reduce',
+    )
     if not isinstance(given, Tensor):
         given = _expand(_full((), given, input._type.dtype, input._type.device), index._array.shape)
     if reduce == "add":
@@ -195,10 +198,8 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Ten
     tensor([0., 3.])
     """
     at = check_index("scatter_add", input, dim, index)
-    if check_tensor(src, "scatter_add", "src")._type.dtype is not input._type.dtype:
-        raise DTypeError(
-            "scatter_add: src must have input's dtype", operands={"input": input, "src": src}, fix="convert src first"
-        )
+    check_tensor(src, "scatter_add", "src")
+    check_dtype("scatter_add", "src", src, "input", input)
     return _scatter_where_indexed("scatter_add", _scatter_add, input, at, index, src)
 
 

@@ -15,6 +15,7 @@ from ...dtypes import INTEGER, bool_, int64
 from ...errors import DTypeError, ShapeError
 from ...layout import Shape, broadcast_shapes
 from ...tensor import Tensor, check_tensor
+from ..declaring.checks import check_dtype
 from ..memory.copying import _copy, check_element_fits, element
 from ..pointwise.where import _where
 from ..reductions.any_all import _count_nonzero, check_all
@@ -146,12 +147,8 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     tensor([1., 0., 2.])
     """
     _check_mask("masked_scatter", input, mask)
-    if check_tensor(source, "masked_scatter", "source")._type.dtype is not input._type.dtype:
-        raise DTypeError(
-            "masked_scatter: source must have input's dtype",
-            operands={"input": input, "source": source},
-            fix="convert source",
-        )
+    check_tensor(source, "masked_scatter", "source")
+    check_dtype("masked_scatter", "source", source, "input", input)
     shape = broadcast_shapes(input._array.shape, mask._array.shape)
     size, given = math.prod(shape), source.numel()
     flat = _reshape(_expand(mask, shape), (size,))

@@ -13,10 +13,11 @@ from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import Typing
 from ...dispatch.structure import Indexing
 from ...dtypes import FLOATING, bool_, float32, int64
-from ...errors import DTypeError, OptionError, UnsupportedDType, safe_repr
+from ...errors import UnsupportedDType
 from ...layout import Shape, contiguous_strides
 from ...tensor import Tensor, check_tensor
 from ..creation.factories import _arange, _full
+from ..declaring.checks import check_choice, check_dtype
 from ..pointwise.arithmetic import conjugate
 from ..pointwise.maximum import maximum, minimum
 from ..pointwise.where import _where
@@ -221,14 +222,11 @@ def scatter_reduce(
     """
     at = check_index("scatter_reduce", input, dim, index)
     check_reduction("scatter_reduce", reduce, _REDUCTIONS)
-    if check_tensor(src, "scatter_reduce", "src")._type.dtype is not input._type.dtype:
-        raise DTypeError(
-            "scatter_reduce: src must have input's dtype", operands={"input": input, "src": src}, fix="convert src"
-        )
+    check_tensor(src, "scatter_reduce", "src")
+    check_dtype("scatter_reduce", "src", src, "input", input)
     return _scatter_where_indexed("scatter_reduce", _reducing(reduce, bool(include_self)), input, at, index, src)
 
 
 def check_reduction(op: str, reduce: Any, known: tuple[str, ...]) -> None:
     """Raise unless *reduce* is one of the names *known*."""
-    if reduce not in known:
-        raise OptionError(f"{op}: reduce is {safe_repr(reduce)}", fix=f"choose one of {', '.join(known)}")
+    check_choice(op, "reduce", reduce, known, fix=f"choose one of {', '.join(known)}")

@@ -15,6 +15,7 @@ from ...dtypes import FLOATING, DType, float32, promote_types
 from ...errors import ArgumentTypeError, DTypeError, IndexOutOfRange, OptionError, ShapeError, safe_repr
 from ...layout import normalize_dim, normalize_dims
 from ...tensor import Tensor, check_tensor
+from ..declaring.checks import check_least, check_ndim, check_number
 from ..pointwise.arithmetic import _add, _div, _mul
 from ..pointwise.where import _where
 from ..reductions.max_min import _amax, _amin
@@ -128,8 +129,7 @@ def vector_norm(
     tensor(5.)
     """
     check_tensor(x, "vector_norm", "x")
-    if isinstance(ord, bool) or not isinstance(ord, (int, float)):
-        raise ArgumentTypeError(f"vector_norm: ord is {safe_repr(ord)}, not a number", fix="pass a number, inf or -inf")
+    check_number("vector_norm", "ord", ord, fix="pass a number, inf or -inf")
     if dtype is not None:
         x = _converted("vector_norm", x, dtype)
     dims = normalize_dims(dim, x.ndim, "vector_norm")
@@ -283,8 +283,7 @@ def norm_over(input: Tensor, p: float, dims: tuple[int, ...], keepdim: bool) -> 
 
 
 def _order(op: str, p: Any) -> float:
-    if isinstance(p, bool) or not isinstance(p, (int, float)):
-        raise ArgumentTypeError(f"{op}: p is {safe_repr(p)}, not a number", fix="pass a number or inf")
+    check_number(op, "p", p, fix="pass a number or inf")
     return float(p)
 
 
@@ -304,12 +303,8 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float, *, out: Tensor | N
     order, operands = _order("renorm", p), {"input": input}
     if not order > 0:
         raise ShapeError(f"renorm: p is {p}, not positive", operands=operands, fix="choose a p above 0")
-    if not maxnorm >= 0:
-        raise ShapeError(f"renorm: maxnorm is {maxnorm}, below 0", operands=operands, fix="choose 0 or more")
-    if input.ndim < 2:
-        raise ShapeError(
-            f"renorm: input has {input.ndim} dimensions, fewer than two", operands=operands, fix="unsqueeze it"
-        )
+    check_least("renorm", "maxnorm", maxnorm, 0, operands=operands, fix="choose 0 or more")
+    check_ndim("renorm", "input", input, 2, None, operands=operands, fix="unsqueeze it")
     at = normalize_dim(dim, input.ndim, "renorm")
     length = norm_over(input, order, tuple([other for other in range(input.ndim) if other != at]), True)
     # PyTorch's guard against division by zero, which also keeps a result from exceeding maxnorm by rounding.

@@ -22,6 +22,7 @@ from ...memory_formats import dense_strides_like
 from ...state import warn_user
 from ...tensor import Tensor, check_tensor
 from ..creation.factories import ones, zeros
+from ..declaring.checks import check_floating
 from ..declaring.half_types import HALF_TYPES, half_to_float32
 from ..memory.copying import _copy_strided
 from ..pointwise.where import _where
@@ -153,10 +154,7 @@ def _check_operands(op: str, query: Tensor, key: Tensor, value: Tensor) -> dict[
         raise DTypeError(
             f"{op}: query, key and value differ in dtype", operands=operands, fix="convert them to the same dtype"
         )
-    if dtype.category != FLOATING:
-        raise UnsupportedDType(
-            f"{op}: query is {dtype.name}, not floating point", operands=operands, fix="convert it: query.float()"
-        )
+    check_floating(op, "query", dtype, UnsupportedDType, operands=operands, fix="convert it: query.float()")
     shapes = [query._array.shape, key._array.shape, value._array.shape]
     if min(map(len, shapes)) < 2:
         raise ShapeError(
@@ -477,12 +475,15 @@ def _attend(
     q: Tensor, k: Tensor, v: Tensor, added: Tensor | None, dropout_p: float, causal: bool, need_weights: bool
 ) -> tuple[Tensor, Tensor | None]:
     """What all heads give (N, heads, L, width) and, with *need_weights*, the weights."""
-    if q._type.dtype.category < FLOATING:
-        raise UnsupportedDType(
-            f"multi_head_attention_forward: query is {q._type.dtype.name}, not floating point",
-            operands={"query": q},
-            fix="convert it: query.float()",
-        )
+    check_floating(
+        "multi_head_attention_forward",
+        "query",
+        q._type.dtype,
+        UnsupportedDType,
+        operands={"query": q},
+        fix="convert it: query.float()",
+        complex=True,
+    )
     if not need_weights:
         return scaled_dot_product_attention(q, k, v, added, dropout_p, causal), None
     scores = matmul(q * math.sqrt(1 / q._array.shape[-1]), k.transpose(-2, -1))

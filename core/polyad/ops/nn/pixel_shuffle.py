@@ -5,27 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from ...dispatch.op import alias, function
-from ...errors import ArgumentTypeError, ShapeError, safe_repr
+from ...errors import ShapeError
 from ...tensor import Tensor, check_tensor
+from ..declaring.checks import check_int, check_least, check_ndim
 from ..declaring.windows import arranged
 from ..memory.copying import _copy
 
 
 def _factor(op: str, input: Any, name: str, value: Any, least_dims: int) -> int:
     check_tensor(input, op, "input")
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise ArgumentTypeError(
-            f"{op}: {name} is {safe_repr(value)}, not an int", operands={"input": input}, fix="pass an int"
-        )
-    if value < 1:
-        raise ShapeError(f"{op}: {name} {value} must be at least 1", operands={"input": input}, fix="use 1 or more")
-    if input.ndim < least_dims:
-        raise ShapeError(
-            f"{op}: input has {input.ndim} dimensions, fewer than {least_dims}",
-            operands={"input": input},
-            fix="give (..., C, H, W)",
-        )
-    return value
+    factor = check_int(op, name, value, operands={"input": input})
+    check_least(op, name, value, 1, operands={"input": input}, fix="use 1 or more")
+    check_ndim(op, "input", input, least_dims, None, fix="give (..., C, H, W)")
+    return factor
 
 
 def _arrange_like(result: Tensor, input: Tensor) -> Tensor:

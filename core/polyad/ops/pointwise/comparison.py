@@ -13,9 +13,10 @@ from ...dispatch.op import alias, composite, function, primitive
 from ...dispatch.promotion import comparison, not_complex, to_bool
 from ...dispatch.structure import as_operands, pointwise
 from ...dtypes import FLOATING
-from ...errors import DTypeError, OptionError, safe_repr
+from ...errors import DTypeError, OptionError
 from ...tensor import Tensor, check_same_device, check_tensor
 from ..creation.factories import full_like
+from ..declaring.checks import check_least
 from .bitwise import bitwise_and, logical_not
 
 if TYPE_CHECKING:
@@ -206,10 +207,7 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
             fix="convert one of them with .to(dtype)",
         )
     for name, value in (("rtol", rtol), ("atol", atol)):
-        if not value >= 0:
-            raise OptionError(
-                f"isclose: {name} is {safe_repr(value)}, not 0 or more", fix="give tolerances that are not negative"
-            )
+        check_least("isclose", name, value, 0, OptionError, fix="give tolerances that are not negative")
     close = eq(input, other)
     if equal_nan:
         close = close | bitwise_and(isnan(input), isnan(other))

@@ -37,6 +37,7 @@ from ...random.philox import ONE_WORD_RANGE
 from ...state import state
 from ...tensor import Tensor, check_room, check_tensor
 from ..creation.factories import with_options
+from ..declaring.checks import check_number, check_probability
 from ..memory.copying import _copy_strided
 from ..pointwise.where import where
 from ..reductions.any_all import check_all
@@ -612,11 +613,9 @@ def bernoulli(
 
 
 def _probability(op: str, p: Any) -> float:
-    if isinstance(p, bool) or not isinstance(p, (int, float)):
-        raise ArgumentTypeError(f"{op}: p is {safe_repr(p)}, not a number", fix="pass a float in [0, 1]")
-    if not 0 <= p <= 1:
-        raise ShapeError(f"{op}: p {p} is not in [0, 1]", fix="pass a probability")
-    return p
+    chance = check_number(op, "p", p, fix="pass a float in [0, 1]")
+    check_probability(op, "p", p, fix="pass a probability")
+    return chance
 
 
 @function()

@@ -15,11 +15,12 @@ from ...backend.interface import Signature, TensorType
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import Typing, to_int64
 from ...dispatch.structure import opaque
-from ...dtypes import FLOATING, INTEGER, DType, float32, float64, int64
-from ...errors import ArgumentTypeError, ShapeError, UnsupportedDType, safe_repr
+from ...dtypes import INTEGER, DType, float32, float64, int64
+from ...errors import ShapeError, UnsupportedDType, safe_repr
 from ...layout import Shape
 from ...tensor import Tensor, check_tensor, has_data
 from ..creation.factories import _arange, _full
+from ..declaring.checks import check_floating, check_int, check_least, check_ndim
 from ..declaring.no_derivative import no_derivative
 from ..declaring.shape_rules import same
 from ..indexing.gather_scatter import _scatter_add
@@ -97,12 +98,9 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
         raise UnsupportedDType(
             f"bincount: input is {dtype.name}", operands=operands, fix="convert it to an integer dtype"
         )
-    if input.ndim != 1:
-        raise ShapeError(f"bincount: input has {input.ndim} dimensions, not one", operands=operands, fix="flatten it")
-    if isinstance(minlength, bool) or not isinstance(minlength, int):
-        raise ArgumentTypeError(f"bincount: minlength is {safe_repr(minlength)}, not an int", fix="pass an int")
-    if minlength < 0:
-        raise ShapeError(f"bincount: minlength is {minlength}, below 0", operands=operands, fix="choose 0 or more")
+    check_ndim("bincount", "input", input, 1, 1, operands=operands, fix="flatten it")
+    check_int("bincount", "minlength", minlength)
+    check_least("bincount", "minlength", minlength, 0, operands=operands, fix="choose 0 or more")
     if weights is not None and weights._array.shape != input._array.shape:
         raise ShapeError(
             "bincount: weights has not the shape of input", operands=operands, fix="give a weight for each element"
@@ -136,8 +134,7 @@ def _histc_shape(input: Shape, bins: int, low: float, high: float) -> Shape:
 
 def _floating(types: Signature, params: Mapping[str, Any]) -> Typing:
     dtype = types[0].dtype
-    if dtype.category != FLOATING:
-        raise UnsupportedDType(f"histc: input is {dtype.name}", fix="convert it to a floating point dtype: x.float()")
+    check_floating("histc", "input", dtype, UnsupportedDType, fix="convert it to a floating point dtype: x.float()")
     return Typing((None,), (dtype,))
 
 
@@ -161,8 +158,9 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0, *, out
     """
     operands = {"input": check_tensor(input, "histc", "input")}
     count = _check_bins("histc", bins, operands)
-    if input._type.dtype.category != FLOATING:
-        raise UnsupportedDType(f"histc: input is {input.dtype.name}", operands=operands, fix="convert it: x.float()")
+    check_floating(
+        "histc", "input", input._type.dtype, UnsupportedDType, operands=operands, fix="convert it: x.float()"
+    )
     low, high = float(min), float(max)
     if low == high and input.numel():
         low, high = _extent(input.detach())
@@ -171,13 +169,12 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0, *, out
 
 
 def _check_bins(op: str, bins: Any, operands: Mapping[str, Any]) -> int:
-    if isinstance(bins, bool) or not isinstance(bins, int):
-        raise ArgumentTypeError(f"{op}: bins is {safe_repr(bins)}, not an int", operands=operands, fix="pass an int")
+    count = check_int(op, "bins", bins, operands=operands)
     if not 0 < bins < 2**62:
         raise ShapeError(
             f"{op}: bins is {bins}, not in [1, 2**62)", operands=operands, fix="ask for 1 bin or more, and fewer"
         )
-    return bins
+    return count
 
 
 def _extent(x: Tensor) -> tuple[float, float]:
@@ -340,8 +337,7 @@ def _check_counted(op: str, input: Tensor, weight: Tensor | None, points: Shape)
     if weight is not None:
         operands["weight"] = check_tensor(weight, op, "weight")
     dtype = input._type.dtype
-    if dtype.category != FLOATING:
-        raise UnsupportedDType(f"{op}: input is {dtype.name}", operands=operands, fix="convert it: input.float()")
+    check_floating(op, "input", dtype, UnsupportedDType, operands=operands, fix="convert it: input.float()")
     if weight is not None:
         check_same_dtype(op, input=input, weight=weight)
         if weight._array.shape != points:

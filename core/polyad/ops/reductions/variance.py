@@ -15,6 +15,7 @@ from ...errors import ArgumentTypeError, safe_repr
 from ...layout import normalize_dims, reduced_shape
 from ...state import warn_user
 from ...tensor import Tensor, check_tensor
+from ..declaring.checks import check_flag
 from ..pointwise.arithmetic import conjugate
 from ..pointwise.where import _where
 from .sums import _mean, _sum, count, keep_dims
@@ -78,10 +79,7 @@ def _correction(op: str, unbiased: Any, correction: Any) -> float:
     if correction is None:
         if unbiased is None:
             return 1
-        if not isinstance(unbiased, bool):
-            raise ArgumentTypeError(
-                f"{op}: unbiased is {safe_repr(unbiased)}, not a bool", fix="pass correction=0 or 1"
-            )
+        check_flag(op, "unbiased", unbiased, fix="pass correction=0 or 1")
         return int(unbiased)
     if unbiased is not None:
         raise ArgumentTypeError(f"{op}: both unbiased and correction are given", fix="give correction only")

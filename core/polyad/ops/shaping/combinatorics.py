@@ -8,10 +8,11 @@ from typing import Any
 from ...dispatch.op import composite, function
 from ...dispatch.structure import shaping
 from ...dtypes import int64
-from ...errors import ArgumentTypeError, OutOfMemory, ShapeError, safe_repr
+from ...errors import OutOfMemory, ShapeError
 from ...layout import Shape
 from ...tensor import Tensor
 from ..creation.factories import _arange, _full
+from ..declaring.checks import check_int, check_least
 from ..indexing.index_select import _index_add, _index_select
 from ..indexing.slicing import _slice
 from ..pointwise.arithmetic import _add, _sub
@@ -83,12 +84,8 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
             [2, 3]])
     """
     check_rank("combinations", 1, input=input)
-    if isinstance(r, bool) or not isinstance(r, int):
-        raise ArgumentTypeError(
-            f"combinations: r is {safe_repr(r)}, not an int", operands={"input": input}, fix="pass an int"
-        )
-    if r < 0:
-        raise ShapeError(f"combinations: r is {r}, below 0", operands={"input": input}, fix="choose r of 0 or more")
+    check_int("combinations", "r", r, operands={"input": input})
+    check_least("combinations", "r", r, 0, operands={"input": input}, fix="choose r of 0 or more")
     type_ = input._type
     if r == 0:
         return _full((0,), 0, type_.dtype, type_.device)

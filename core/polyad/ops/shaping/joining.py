@@ -11,10 +11,11 @@ from ...dispatch.forward import linear_in
 from ...dispatch.op import alias, composite, function, gradient, primitive
 from ...dispatch.promotion import promoted
 from ...dispatch.structure import shaping
-from ...errors import ArgumentError, ArgumentTypeError, DTypeError, OptionError, ShapeError, safe_repr
+from ...errors import ArgumentError, ArgumentTypeError, DTypeError, OptionError, ShapeError
 from ...layout import Shape, normalize_dim
 from ...tensor import Tensor, check_tensor
 from ..creation.factories import _full, zeros
+from ..declaring.checks import check_choice, check_ndim
 from ..indexing.slicing import _slice
 from .reshape import _expand, _reshape, _unsqueeze
 from .splitting import _pieces, unbind
@@ -265,8 +266,7 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
     given = _check_tensors(
         tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors, "meshgrid"
     )
-    if indexing not in ("ij", "xy"):
-        raise ArgumentError(f"meshgrid: indexing is {safe_repr(indexing)}", fix="use 'ij' or 'xy'")
+    check_choice("meshgrid", "indexing", indexing, ("ij", "xy"), ArgumentError, fix="use 'ij' or 'xy'")
     for position, tensor in enumerate(given):
         if tensor._type.dtype is not given[0]._type.dtype:
             raise DTypeError(
@@ -338,8 +338,5 @@ def block_diag(*tensors: Any) -> Tensor:
     if not operands:
         return zeros(1, 0)
     for name, tensor in operands.items():
-        if tensor.ndim > 2:
-            raise ShapeError(
-                f"block_diag: {name} has {tensor.ndim} dimensions, more than two", operands=operands, fix="reshape it"
-            )
+        check_ndim("block_diag", name, tensor, 0, 2, operands=operands, fix="reshape it")
     return _block_diag([tensor if tensor.ndim == 2 else _reshape(tensor, (1, tensor.numel())) for tensor in tensors])

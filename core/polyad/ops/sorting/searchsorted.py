@@ -10,10 +10,11 @@ from ...dispatch.op import composite, function, primitive
 from ...dispatch.promotion import Typing, common_dtype, comparison, not_complex
 from ...dispatch.structure import opaque
 from ...dtypes import BOOL, COMPLEX, bool_, int32, int64
-from ...errors import ArgumentTypeError, DTypeError, IndexOutOfRange, ShapeError, safe_repr
+from ...errors import ArgumentTypeError, DTypeError, IndexOutOfRange, ShapeError
 from ...layout import Shape
 from ...tensor import Tensor, check_same_device, check_tensor
 from ..creation.factories import _full, tensor
+from ..declaring.checks import check_choice, check_ndim
 from ..declaring.shape_rules import same
 from ..indexing.gather_scatter import _gather
 from ..indexing.index_select import _index_select
@@ -88,10 +89,15 @@ def searchsorted(
             fix="search a 1-d sequence, or give as many rows of values as there are sequences",
         )
     if side is not None:
-        if side not in ("left", "right"):
-            raise ShapeError(
-                f"searchsorted: side is {safe_repr(side)}", operands=operands, fix='choose "left" or "right"'
-            )
+        check_choice(
+            "searchsorted",
+            "side",
+            side,
+            ("left", "right"),
+            ShapeError,
+            operands=operands,
+            fix='choose "left" or "right"',
+        )
         if right and side == "left":
             raise ShapeError(
                 'searchsorted: side is "left", but right is True', operands=operands, fix="give only side or only right"
@@ -140,12 +146,15 @@ def bucketize(
     """
     check_tensor(boundaries, "bucketize", "boundaries")
     values = _as_values("bucketize", "input", input, boundaries)
-    if boundaries.ndim != 1:
-        raise ShapeError(
-            f"bucketize: boundaries has {boundaries.ndim} dimensions, not one",
-            operands={"input": values, "boundaries": boundaries},
-            fix="use searchsorted for rows of boundaries",
-        )
+    check_ndim(
+        "bucketize",
+        "boundaries",
+        boundaries,
+        1,
+        1,
+        operands={"input": values, "boundaries": boundaries},
+        fix="use searchsorted for rows of boundaries",
+    )
     return _search("bucketize", boundaries, values, bool(right), bool(out_int32))
 
 

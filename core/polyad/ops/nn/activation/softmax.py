@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from ....dispatch.forward import forward, symmetric
 from ....dispatch.op import alias, composite, function, gradient
 from ....dispatch.structure import Rowwise, row_major
-from ....dtypes import FLOATING, DType
-from ....errors import DTypeError
+from ....dtypes import DType
 from ....layout import normalize_dim
 from ....random.generator import default_generator
 from ....state import warn_user
 from ....tensor import Tensor, check_tensor
 from ...creation.factories import zeros_like
+from ...declaring.checks import check_floating
 from ...declaring.shape_rules import same
 from ...indexing.gather_scatter import _scatter
 from ...pointwise.arithmetic import _div, _mul, _sub
@@ -150,12 +150,9 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     if eps != 1e-10:
         warn_user("gumbel_softmax: eps is deprecated and has no effect", UserWarning)
     type_ = check_tensor(logits, "gumbel_softmax", "logits")._type
-    if type_.dtype.category != FLOATING:
-        raise DTypeError(
-            f"gumbel_softmax: logits are {type_.dtype.name}, not floating point",
-            operands={"logits": logits},
-            fix="convert them first: logits.float()",
-        )
+    check_floating(
+        "gumbel_softmax", "logits", type_.dtype, operands={"logits": logits}, fix="convert them first: logits.float()"
+    )
     noise = log(_exponential(tuple(logits._array.shape), 1.0, default_generator, type_.dtype, type_.device))
     soft = _apply_to("gumbel_softmax", _softmax, _div(_sub(logits.contiguous(), noise), tau), dim, None)
     if not hard:

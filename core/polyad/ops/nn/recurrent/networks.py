@@ -13,6 +13,7 @@ from ....dispatch.op import function
 from ....dtypes import INTEGER
 from ....errors import ArgumentTypeError, ShapeError, safe_repr
 from ....tensor import Tensor, check_tensor
+from ...declaring.checks import check_ndim
 from ...shaping.joining import cat, stack
 from ..dropout import dropout as drop
 from ..linear import linear
@@ -112,12 +113,15 @@ def _read_rows(
 ) -> tuple[Tensor, tuple[int, ...]]:
     """The input (T, N, I) as rows, and the number of sequences at each step; packed input is rows."""
     wanted = 3 if batch_sizes is None else 2
-    if input.ndim != wanted:
-        raise ShapeError(
-            f"{op}: input has {input.ndim} dimensions, not {wanted}",
-            operands=given,
-            fix="give (T, N, I), or packed rows (rows, I) beside batch_sizes",
-        )
+    check_ndim(
+        op,
+        "input",
+        input,
+        wanted,
+        wanted,
+        operands=given,
+        fix="give (T, N, I), or packed rows (rows, I) beside batch_sizes",
+    )
     if batch_sizes is not None:
         return input, _read_batch_sizes(op, batch_sizes, input._array.shape[0])
     steps, count, features = input._array.shape
