@@ -103,8 +103,11 @@ def check_ndim(
             rule = f"not {least} or {most}"
         else:
             rule = f"fewer than {least}" if ndim < least else f"more than {most}"
-        has = f"{name} has {ndim} dimension{'s' * (ndim != 1)}"
-        raise error(f"{op}: {has}, {rule}", operands={name: tensor} if operands is None else operands, fix=fix)
+        raise error(
+            f"{op}: {name} has {ndim} dimensions, {rule}",
+            operands={name: tensor} if operands is None else operands,
+            fix=fix,
+        )
 
 
 def check_dtype(
@@ -120,7 +123,7 @@ def check_dtype(
     """Raise unless *tensor* has the dtype of the argument *like*, which is *other*."""
     if tensor._type.dtype is not other._type.dtype:
         raise error(
-            f"{op}: {name} must have {like}'s dtype, {other._type.dtype.name}, not {tensor._type.dtype.name}",
+            f"{op}: {name} must have {like}'s dtype",
             operands={like: other, name: tensor} if operands is None else operands,
             fix=fix or f"convert it: {name}.to({like}.dtype)",
         )

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 from ...backend import registry
 from ...dispatch.op import function
 from ...dtypes import DType, get_default_dtype
-from ...errors import DTypeError
+from ...errors import DTypeError, ShapeError
 from ...layout import normalize_dim, normalize_shape
 from ...memory_formats import check_layout
 from ...tensor import Tensor, check_tensor
 from ..creation.factories import _arange, with_options
-from ..declaring.checks import check_least
 from ..shaping.flipping import _roll
 from ..shaping.joining import _cat
 
@@ -23,7 +22,8 @@ if TYPE_CHECKING:
 def _spacing(op: str, n: Any, d: float, dtype: DType | None, layout: Any, device: Any) -> tuple[int, float, DType, Any]:
     check_layout(layout, op)
     (count,) = normalize_shape((n,), op)
-    check_least(op, "n", count, 0, fix="give the number of points of the transform")
+    if count < 0:
+        raise ShapeError(f"{op}: n is {count}, negative", fix="give the number of points of the transform")
     dtype = dtype or get_default_dtype()
     if not dtype.is_floating_point:
         raise DTypeError(f"{op}: frequencies are floating point numbers, not {dtype.name}", fix="use a float dtype")

@@ -8,10 +8,10 @@ from ...dispatch.op import function, primitive
 from ...dispatch.promotion import to_int64
 from ...dispatch.structure import opaque
 from ...dtypes import int64
+from ...errors import ShapeError
 from ...layout import Shape, normalize_shape
 from ...tensor import Tensor, check_tensor
 from ..creation.factories import arange, zeros
-from ..declaring.checks import check_least
 from ..pointwise.where import where
 from ..shaping.joining import cat
 from .operands import check_countable
@@ -67,7 +67,8 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1, out: Tenso
     """
     shape = check_tensor(input, "nonzero_static", "input").shape
     (size,) = normalize_shape((size,), "nonzero_static")
-    check_least("nonzero_static", "size", size, 0, fix="pass 0 or more")
+    if size < 0:
+        raise ShapeError(f"nonzero_static: size {size} is negative", fix="pass 0 or more")
     counts = input.reshape(-1).ne(0).cumsum(0)
     # The place of the n-th such element goes to n; those of others, and what is too much, to a place behind.
     found = input.reshape(-1).ne(0) & (counts <= size)

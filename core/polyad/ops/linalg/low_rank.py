@@ -8,9 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...dispatch.op import function
-from ...errors import ArgumentError, safe_repr
+from ...errors import ArgumentError, ShapeError, safe_repr
 from ...tensor import Tensor
-from ..declaring.checks import check_least
 from ..random.sampling import randn
 from .factorizations import qr
 from .operands import matrices
@@ -49,7 +48,8 @@ def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor |
     """
     matrices("svd_lowrank", A, "A")
     q, niter = 6 if q is None else q, 2 if niter is None else niter
-    check_least("svd_lowrank", "q", q, 0, operands={"A": A}, fix="pass 0 or more")
+    if q < 0:
+        raise ShapeError(f"svd_lowrank: q is {q}", operands={"A": A}, fix="pass 0 or more")
     if niter > _MOST_STEPS:
         raise ArgumentError(
             f"svd_lowrank: niter is {safe_repr(niter)}, more than {_MOST_STEPS:,} steps",

@@ -9,10 +9,9 @@ from ...dispatch.op import alias, composite, function, gradient
 from ...dispatch.promotion import common_dtype
 from ...dispatch.structure import opaque
 from ...dtypes import FLOATING, DType, float32
-from ...errors import ArgumentError, DTypeError, ShapeError
+from ...errors import ArgumentError, DTypeError, ShapeError, safe_repr
 from ...layout import Shape, broadcast_shapes, normalize_dim
 from ...tensor import Tensor, check_tensor
-from ..declaring.checks import check_choice, check_floating, check_ndim
 from ..indexing.index_select import _index_add, _index_select
 from ..indexing.operands import _zeros_like
 from ..linalg.norms import _norm_grad, _order, norm_over
@@ -124,13 +123,15 @@ def cdist(
     """
     operands = {"x1": x1, "x2": x2}
     for name, tensor in operands.items():
-        check_tensor(tensor, "cdist", name)
-        check_ndim("cdist", name, tensor, 2, None, operands=operands, fix="unsqueeze it")
-        check_floating("cdist", name, tensor._type.dtype, operands=operands, fix="convert it: x.float()")
+        if check_tensor(tensor, "cdist", name).ndim < 2:
+            raise ShapeError(f"cdist: {name} has fewer than two dimensions", operands=operands, fix="unsqueeze it")
+        if tensor._type.dtype.category != FLOATING:
+            raise DTypeError(f"cdist: {name} is {tensor.dtype.name}", operands=operands, fix="convert it: x.float()")
     order = _not_negative("cdist", p)
     if compute_mode is None:
         compute_mode = "use_mm_for_euclid_dist_if_necessary"
-    check_choice("cdist", "compute_mode", compute_mode, _MODES, ArgumentError, fix="use one of " + ", ".join(_MODES))
+    if compute_mode not in _MODES:
+        raise ArgumentError(f"cdist: compute_mode is {safe_repr(compute_mode)}", fix="use one of " + ", ".join(_MODES))
     try:
         _cdist_shape(x1._array.shape, x2._array.shape)
     except ShapeError as error:
@@ -177,7 +178,8 @@ def pdist(input: Tensor, p: float = 2) -> Tensor:
     tensor([1., 3., 2.])
     """
     check_rank("pdist", 2, input=input)
-    check_floating("pdist", "input", input._type.dtype, operands={"input": input}, fix="convert it: x.float()")
+    if input._type.dtype.category != FLOATING:
+        raise DTypeError(f"pdist: input is {input.dtype.name}", operands={"input": input}, fix="convert it: x.float()")
     return _pdist(input, _not_negative("pdist", p))
 
 

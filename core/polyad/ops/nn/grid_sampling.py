@@ -24,7 +24,6 @@ from ...errors import ArgumentError, ArgumentTypeError, DTypeError, NotSupported
 from ...layout import Shape
 from ...tensor import Tensor, check_tensor
 from ..creation.factories import arange, ones, zeros
-from ..declaring.checks import check_choice, check_floating
 from ..declaring.half_types import half_to_float32
 from ..pointwise.where import _where
 from ..shaping.joining import stack
@@ -261,15 +260,12 @@ def grid_sample(
     check_tensor(input, "grid_sample", "input")
     check_tensor(grid, "grid_sample", "grid")
     for name, given, known in (("mode", mode, _TAPS), ("padding_mode", padding_mode, _PADDING)):
-        check_choice(
-            "grid_sample",
-            name,
-            given,
-            known,
-            ArgumentError,
-            operands={"input": input},
-            fix=f"use one of {', '.join(map(repr, known))}",
-        )
+        if given not in known:
+            raise ArgumentError(
+                f"grid_sample: {name} {safe_repr(given)} is unknown",
+                operands={"input": input},
+                fix=f"use one of {', '.join(map(repr, known))}",
+            )
     _check_samples(input, grid, mode)
     corners, inside = bool(align_corners), _PADDING[padding_mode]
     dtype = input._type.dtype
@@ -323,7 +319,10 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
             f"affine_grid: size is {safe_repr(size)}, not ints", fix="give (N, C, H, W) or (N, C, D, H, W)"
         )
     operands = {"theta": theta}
-    check_floating("affine_grid", "theta", theta._type.dtype, ArgumentError, operands=operands, fix="use theta.float()")
+    if not theta._type.dtype.is_floating_point:
+        raise ArgumentError(
+            f"affine_grid: theta is {theta.dtype.name}, not floating point", operands=operands, fix="use theta.float()"
+        )
     if len(size) not in (4, 5):
         raise NotSupported(
             f"affine_grid: size {safe_repr(tuple(size))} has {len(size)} numbers, not 4 or 5",

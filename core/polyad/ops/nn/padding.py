@@ -17,7 +17,6 @@ from ...errors import ArgumentTypeError, NotSupported, ShapeError, safe_repr
 from ...layout import Shape
 from ...tensor import Tensor, check_tensor
 from ..creation.factories import full, zeros
-from ..declaring.checks import check_choice
 from ..declaring.whole_numbers import whole
 from ..declaring.windows import arranged
 from ..pointwise.complex_numbers import complex as join_parts
@@ -204,15 +203,12 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
             value = whole("pad", "value", value)
         result = _pad_constant(input, tuple(by_dim), 0 if value is None else value)
         return arranged(result, input) if len(shape) > 3 else result
-    check_choice(
-        "pad",
-        "mode",
-        mode,
-        _MODES,
-        NotSupported,
-        operands={"input": input},
-        fix="use 'constant', 'reflect', 'replicate' or 'circular'",
-    )
+    if mode not in _MODES:
+        raise NotSupported(
+            f"pad: mode {safe_repr(mode)} is unknown",
+            operands={"input": input},
+            fix="use 'constant', 'reflect', 'replicate' or 'circular'",
+        )
     if value is not None and value != 0:
         raise ShapeError(
             f"pad: mode {safe_repr(mode)} takes no value",

@@ -13,11 +13,10 @@ from ...dispatch.op import composite, function
 from ...dispatch.promotion import Typing
 from ...dispatch.structure import Last, Rowwise
 from ...dtypes import float32, float64, int64
-from ...errors import ArgumentTypeError, DTypeError, ShapeError
+from ...errors import ArgumentTypeError, DTypeError, OptionError, ShapeError, safe_repr
 from ...layout import Shape, normalize_dim
 from ...tensor import Tensor, check_tensor
 from ..creation.factories import _full
-from ..declaring.checks import check_choice, check_ndim, check_probability
 from ..indexing.gather_scatter import _gather
 from ..indexing.slicing import _slice
 from ..pointwise.where import _where
@@ -90,7 +89,10 @@ def _quantile(
     op: str, input: Tensor, q: Any, dim: int | None, keepdim: bool, interpolation: str, skips_nan: bool
 ) -> Tensor:
     q = _checked_q(op, check_tensor(input, op, "input"), q)
-    check_choice(op, "interpolation", interpolation, _INTERPOLATIONS, fix=f"choose one of {', '.join(_INTERPOLATIONS)}")
+    if interpolation not in _INTERPOLATIONS:
+        raise OptionError(
+            f"{op}: interpolation is {safe_repr(interpolation)}", fix=f"choose one of {', '.join(_INTERPOLATIONS)}"
+        )
     ndim = input.ndim
     at = None if dim is None else normalize_dim(dim, ndim, op)
     if not input.numel():
@@ -114,7 +116,8 @@ def _checked_q(op: str, input: Tensor, q: Any) -> Tensor:
             f"{op}: input is {dtype.name}, not float32 or float64", operands={"input": input}, fix="convert it first"
         )
     if isinstance(q, Tensor):
-        check_ndim(op, "q", q, 0, 1, fix="give a number or a vector")
+        if q.ndim > 1:
+            raise ShapeError(f"{op}: q has {q.ndim} dimensions", operands={"q": q}, fix="give a number or a vector")
         if q._type.dtype is not dtype:
             raise DTypeError(
                 f"{op}: q must have input's dtype", operands={"input": input, "q": q}, fix="convert q first"
@@ -127,7 +130,8 @@ def _checked_q(op: str, input: Tensor, q: Any) -> Tensor:
         return q
     if isinstance(q, bool) or not isinstance(q, (int, float)):
         raise ArgumentTypeError(f"{op}: q is {type(q).__name__}, not a number or tensor", fix="give a fraction")
-    check_probability(op, "q", q, fix="give a fraction")
+    if not 0 <= q <= 1:
+        raise ShapeError(f"{op}: q is {q}, which is not in [0, 1]", fix="give a fraction")
     return _full((), q, dtype, input._type.device)
 
 

@@ -14,7 +14,6 @@ from ...layout import Shape, normalize_shape
 from ...memory_formats import check_layout
 from ...tensor import Tensor, check_tensor
 from ..creation.factories import arange, empty, with_options
-from ..declaring.checks import check_ndim
 from .joining import stack
 from .repeating import repeated
 
@@ -44,8 +43,8 @@ linear_in(_triu, "input")
 
 
 def _check_matrices(input: Tensor, diagonal: int, op: str) -> int:
-    check_tensor(input, op, "input")
-    check_ndim(op, "input", input, 2, None, fix="unsqueeze it")
+    if check_tensor(input, op, "input").ndim < 2:
+        raise ShapeError(f"{op}: input needs two dimensions or more", operands={"input": input}, fix="unsqueeze it")
     return normalize_shape((diagonal,), op)[0]
 
 

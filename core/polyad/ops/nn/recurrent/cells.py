@@ -21,7 +21,6 @@ from ....dtypes import FLOATING, float32
 from ....errors import ArgumentTypeError, DTypeError, IndexOutOfRange, ShapeError, UnsupportedDType
 from ....layout import Shape
 from ....tensor import Tensor, check_tensor
-from ...declaring.checks import check_ndim
 from ...declaring.half_types import HALF_TYPES, half_to_float32
 from ...shaping.joining import cat
 from ..linear import linear
@@ -237,8 +236,10 @@ def _check_cell(
 ) -> None:
     operands = {"input": input, **states, "w_ih": w_ih, "w_hh": w_hh, "b_ih": b_ih, "b_hh": b_hh}
     given = check_operands(op, operands, floating=gates > 1)
-    check_ndim(op, "input", input, 2, None, IndexOutOfRange, operands=given, fix="give (N, I)")
-    check_ndim(op, "input", input, 0, 2, operands=given, fix="give (N, I)")
+    if input.ndim < 2:
+        raise IndexOutOfRange(f"{op}: input has {input.ndim} dimensions, not 2", operands=given, fix="give (N, I)")
+    if input.ndim > 2:
+        raise ShapeError(f"{op}: input has {input.ndim} dimensions, not 2", operands=given, fix="give (N, I)")
     count, features = input._array.shape
     size = w_hh._array.shape[-1] if w_hh.ndim else 0
     rows = gates * size
