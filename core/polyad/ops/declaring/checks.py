@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ...dtypes import FLOATING
+from ...base.dtypes import FLOATING
 from ...errors import ArgumentTypeError, DTypeError, OptionError, PolyadError, ShapeError, safe_repr
 
 if TYPE_CHECKING:
-    from ...dtypes import DType
+    from ...base.dtypes import DType
     from ...tensor import Tensor
 
 Operands = Mapping[str, Any] | None

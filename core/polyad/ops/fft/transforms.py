@@ -12,10 +12,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
+from ...base.layout import normalize_dim, normalize_shape
 from ...dispatch.op import function
 from ...errors import ArgumentTypeError, DTypeError, IndexOutOfRange, ShapeError, safe_repr
-from ...layout import normalize_dim, normalize_shape
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 from ..declaring.checks import check_choice, check_distinct
 from ..declaring.named import named
 from ..indexing.slicing import _slice

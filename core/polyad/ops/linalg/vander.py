@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from ...base.dtypes import FLOATING, int64
+from ...base.layout import normalize_shape
 from ...dispatch.op import function
-from ...dtypes import FLOATING, int64
-from ...layout import normalize_shape
 from ...tensor import Tensor
 from ..creation.factories import _full
 from ..declaring.checks import check_least

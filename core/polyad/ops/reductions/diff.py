@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ...base.dtypes import BOOL, FLOATING, get_default_dtype, uint8
+from ...base.layout import normalize_dim
 from ...dispatch.op import function
-from ...dtypes import BOOL, FLOATING, get_default_dtype, uint8
 from ...errors import ArgumentTypeError, DTypeError, ShapeError, wrong_type
-from ...layout import normalize_dim
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 from ..declaring.checks import check_choice, check_distinct, check_int, check_least
 from ..indexing.slicing import _slice
 from ..pointwise.arithmetic import _add, _div, _mul, _sub

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ....base.dtypes import DType
+from ....base.layout import normalize_dim
+from ....base.state import warn_user
 from ....dispatch.forward import forward, symmetric
 from ....dispatch.op import alias, composite, function, gradient
 from ....dispatch.structure import Rowwise, row_major
-from ....dtypes import DType
-from ....layout import normalize_dim
 from ....random.generator import default_generator
-from ....state import warn_user
-from ....tensor import Tensor, check_tensor
+from ....tensor import Tensor
+from ....tensor.tensor import check_tensor
 from ...creation.factories import zeros_like
 from ...declaring.checks import check_floating
 from ...declaring.shape_rules import same

@@ -6,12 +6,13 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from ....base.dtypes import INTEGER, int64
+from ....base.layout import Shape
 from ....dispatch.op import composite, function, gradient
 from ....dispatch.structure import opaque
-from ....dtypes import INTEGER, int64
 from ....errors import ArgumentTypeError, DTypeError, ShapeError
-from ....layout import Shape
-from ....tensor import Tensor, check_tensor, has_data
+from ....tensor import Tensor
+from ....tensor.tensor import check_tensor, has_data
 from ...creation.factories import arange, full, tensor, zeros
 from ...declaring.half_types import half_to_float32
 from ...pointwise.exponential import exp
