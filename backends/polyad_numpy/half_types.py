@@ -10,7 +10,7 @@ import numpy as np
 from .quiet import thread
 
 
-def widen(array: Any) -> Any:
+def half_to_float32(array: Any) -> Any:
     """An array of a half type in float32; others, and None, as they are."""
     return array.astype(np.float32) if array is not None and array.dtype.itemsize == 2 else array
 

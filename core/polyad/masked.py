@@ -63,7 +63,7 @@ def _mask_of(op: str, input: Tensor, mask: Tensor) -> Tensor:
     return mask.expand(input.shape).to(bool_)
 
 
-def _filled(op: str, input: Tensor, mask: Tensor | None, value: Any) -> Tensor:
+def _fill_masked(op: str, input: Tensor, mask: Tensor | None, value: Any) -> Tensor:
     """*input* with *value*, which changes no result, where *mask* is False."""
     return input if mask is None else where(_mask_of(op, input, mask), input, value)
 
@@ -94,7 +94,7 @@ def sum(
     >>> polyad.masked.sum(polyad.tensor([1.0, 2.0, 4.0]), mask=polyad.tensor([True, False, True])).item()
     5.0
     """
-    filled, dtype = _filled("sum", input, mask, 0), _as_sum(input, dtype)
+    filled, dtype = _fill_masked("sum", input, mask, 0), _as_sum(input, dtype)
     return functions.sum(filled, _dims("sum", dim, input), keepdim, dtype=dtype)
 
 
@@ -107,7 +107,7 @@ def prod(
     >>> polyad.masked.prod(polyad.tensor([1.0, 2.0, 4.0]), mask=polyad.tensor([True, False, True])).item()
     4.0
     """
-    result = _filled("prod", input, mask, 1).to(_as_sum(input, dtype))
+    result = _fill_masked("prod", input, mask, 1).to(_as_sum(input, dtype))
     for one in reversed(_dims("prod", dim, input)):
         result = result.prod(one, keepdim)
     return result
@@ -120,7 +120,7 @@ def cumsum(input: Tensor, dim: int, *, dtype: DType | None = None, mask: Tensor 
     >>> polyad.masked.cumsum(polyad.tensor([1, 2, 4]), 0, mask=polyad.tensor([True, False, True])).tolist()
     [1, 1, 5]
     """
-    return functions.cumsum(_filled("cumsum", input, mask, 0), dim, dtype=dtype or input.dtype)
+    return functions.cumsum(_fill_masked("cumsum", input, mask, 0), dim, dtype=dtype or input.dtype)
 
 
 def cumprod(input: Tensor, dim: int, *, dtype: DType | None = None, mask: Tensor | None = None) -> Tensor:
@@ -130,7 +130,7 @@ def cumprod(input: Tensor, dim: int, *, dtype: DType | None = None, mask: Tensor
     >>> polyad.masked.cumprod(polyad.tensor([3, 2, 4]), 0, mask=polyad.tensor([True, False, True])).tolist()
     [3, 3, 12]
     """
-    return functions.cumprod(_filled("cumprod", input, mask, 1), dim, dtype=dtype or input.dtype)
+    return functions.cumprod(_fill_masked("cumprod", input, mask, 1), dim, dtype=dtype or input.dtype)
 
 
 def amax(
@@ -142,7 +142,7 @@ def amax(
     >>> polyad.masked.amax(polyad.tensor([1.0, 9.0, 4.0]), mask=polyad.tensor([True, False, True])).item()
     4.0
     """
-    filled = _filled("amax", input, mask, _lowest(input))
+    filled = _fill_masked("amax", input, mask, _lowest(input))
     return functions.amax(filled, _dims("amax", dim, input), keepdim).to(dtype or input.dtype)
 
 
@@ -155,7 +155,7 @@ def amin(
     >>> polyad.masked.amin(polyad.tensor([2.0, 1.0, 4.0]), mask=polyad.tensor([True, False, True])).item()
     2.0
     """
-    filled = _filled("amin", input, mask, _highest(input))
+    filled = _fill_masked("amin", input, mask, _highest(input))
     return functions.amin(filled, _dims("amin", dim, input), keepdim).to(dtype or input.dtype)
 
 
@@ -173,7 +173,7 @@ def argmax(
     >>> polyad.masked.argmax(polyad.tensor([1, 9, 4]), mask=polyad.tensor([True, False, True])).item()
     2
     """
-    filled = _filled("argmax", input, mask, _lowest(input))
+    filled = _fill_masked("argmax", input, mask, _lowest(input))
     return functions.argmax(filled, dim, keepdim).to(dtype or input.dtype)
 
 
@@ -191,11 +191,11 @@ def argmin(
     >>> polyad.masked.argmin(polyad.tensor([2, 1, 4]), mask=polyad.tensor([True, False, True])).item()
     0
     """
-    filled = _filled("argmin", input, mask, _highest(input))
+    filled = _fill_masked("argmin", input, mask, _highest(input))
     return functions.argmin(filled, dim, keepdim).to(dtype or input.dtype)
 
 
-def _count(op: str, input: Tensor, dims: tuple[int, ...], keepdim: bool, mask: Tensor | None) -> Tensor:
+def _count_valid(op: str, input: Tensor, dims: tuple[int, ...], keepdim: bool, mask: Tensor | None) -> Tensor:
     """How many elements are not left out."""
     kept = functions.ones_like(input, dtype=bool_) if mask is None else _mask_of(op, input, mask)
     return functions.sum(kept, dims, keepdim)
@@ -218,7 +218,7 @@ def mean(
             fix="pass dtype=polyad.float32",
         )
     dims = _dims("mean", dim, input)
-    return sum(input, dims, keepdim=keepdim, dtype=result, mask=mask) / _count("mean", input, dims, keepdim, mask)
+    return sum(input, dims, keepdim=keepdim, dtype=result, mask=mask) / _count_valid("mean", input, dims, keepdim, mask)
 
 
 def median(
@@ -233,7 +233,7 @@ def median(
     1.0
     """
     floating = input.is_floating_point()
-    filled = _filled("median", input if floating else input.to(float32), mask, float("nan"))
+    filled = _fill_masked("median", input if floating else input.to(float32), mask, float("nan"))
     found: Tensor = functions.nanmedian(filled, dim, keepdim).values
     if floating:
         return found
@@ -255,7 +255,7 @@ def logsumexp(
     >>> polyad.masked.logsumexp(polyad.tensor([3.0, 9.0]), mask=polyad.tensor([True, False])).item()
     3.0
     """
-    filled = _filled("logsumexp", input, mask, _lowest(input))
+    filled = _fill_masked("logsumexp", input, mask, _lowest(input))
     return functions.logsumexp(filled, _dims("logsumexp", dim, input), keepdim).to(dtype or input.dtype)
 
 
@@ -274,8 +274,8 @@ def logaddexp(
     >>> polyad.masked.logaddexp(one, one, other_mask=polyad.tensor([False])).item()
     3.0
     """
-    left = _filled("logaddexp", input, input_mask, _lowest(input))
-    right = _filled("logaddexp", other, other_mask, _lowest(other))
+    left = _fill_masked("logaddexp", input, input_mask, _lowest(input))
+    right = _fill_masked("logaddexp", other, other_mask, _lowest(other))
     return functions.logaddexp(left, right).to(dtype or input.dtype)
 
 
@@ -295,12 +295,12 @@ def norm(
     5.0
     """
     order = 2.0 if ord is None else ord
-    filled = _filled("norm", input, mask, float("inf") if order == float("-inf") else 0)
+    filled = _fill_masked("norm", input, mask, float("inf") if order == float("-inf") else 0)
     result: Tensor = vector_norm(filled, order, _dims("norm", dim, input), keepdim, dtype=dtype or input.dtype)
     return result
 
 
-def _spread(
+def _reduce_variance(
     op: str,
     input: Tensor,
     dim: Dims,
@@ -320,7 +320,7 @@ def _spread(
     found = dtype or input.dtype
     result = found if found.is_floating_point or found.is_complex else float32
     dims = _dims(op, dim, input)
-    count = _count(op, input, dims, True, mask)
+    count = _count_valid(op, input, dims, True, mask)
     off = input - sum(input, dims, keepdim=True, dtype=result, mask=mask) / count
     total = sum(off * off.conj(), dims, keepdim=keepdim, dtype=result, mask=mask)
     left = (count.reshape(total.shape).to(result.to_real()) - less).clamp(min=0)
@@ -344,7 +344,7 @@ def var(
     >>> polyad.masked.var(polyad.tensor([1.0, 9.0, 3.0]), mask=polyad.tensor([True, False, True])).item()
     2.0
     """
-    return _spread("var", input, dim, unbiased, correction, keepdim, dtype, mask)
+    return _reduce_variance("var", input, dim, unbiased, correction, keepdim, dtype, mask)
 
 
 def std(
@@ -363,7 +363,7 @@ def std(
     >>> polyad.masked.std(polyad.tensor([1.0, 9.0, 3.0]), 0, False, mask=polyad.tensor([True, False, True])).item()
     1.0
     """
-    return _spread("std", input, dim, unbiased, correction, keepdim, dtype, mask).sqrt()
+    return _reduce_variance("std", input, dim, unbiased, correction, keepdim, dtype, mask).sqrt()
 
 
 def softmax(input: Tensor, dim: int, *, dtype: DType | None = None, mask: Tensor | None = None) -> Tensor:
@@ -373,7 +373,7 @@ def softmax(input: Tensor, dim: int, *, dtype: DType | None = None, mask: Tensor
     >>> polyad.masked.softmax(polyad.zeros(3), 0, mask=polyad.tensor([True, False, True])).tolist()
     [0.5, 0.0, 0.5]
     """
-    return F.softmax(_filled("softmax", input, mask, _lowest(input)), dim, dtype=dtype or input.dtype)
+    return F.softmax(_fill_masked("softmax", input, mask, _lowest(input)), dim, dtype=dtype or input.dtype)
 
 
 def log_softmax(input: Tensor, dim: int, *, dtype: DType | None = None, mask: Tensor | None = None) -> Tensor:
@@ -383,7 +383,7 @@ def log_softmax(input: Tensor, dim: int, *, dtype: DType | None = None, mask: Te
     >>> polyad.masked.log_softmax(polyad.zeros(2), 0, mask=polyad.tensor([True, False])).tolist()
     [0.0, -inf]
     """
-    return F.log_softmax(_filled("log_softmax", input, mask, _lowest(input)), dim, dtype=dtype or input.dtype)
+    return F.log_softmax(_fill_masked("log_softmax", input, mask, _lowest(input)), dim, dtype=dtype or input.dtype)
 
 
 def softmin(input: Tensor, dim: int, *, dtype: DType | None = None, mask: Tensor | None = None) -> Tensor:
@@ -393,7 +393,7 @@ def softmin(input: Tensor, dim: int, *, dtype: DType | None = None, mask: Tensor
     >>> polyad.masked.softmin(polyad.zeros(3), 0, mask=polyad.tensor([True, False, True])).tolist()
     [0.5, 0.0, 0.5]
     """
-    return F.softmin(_filled("softmin", input, mask, _highest(input)), dim, dtype=dtype or input.dtype)
+    return F.softmin(_fill_masked("softmin", input, mask, _highest(input)), dim, dtype=dtype or input.dtype)
 
 
 def normalize(
@@ -412,7 +412,7 @@ def normalize(
     [1.0, 0.0]
     """
     lengths = norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask)
-    return _filled("normalize", input, mask, 0) / functions.maximum(lengths, lengths.new_full((), eps))
+    return _fill_masked("normalize", input, mask, 0) / functions.maximum(lengths, lengths.new_full((), eps))
 
 
 explain(globals())

@@ -2,8 +2,8 @@
 
 A name is enough to reach an op from below: what dispatch needs of creation, or a tensor of printing, it looks up here
 instead of importing it. Modules that declare ops are loaded when one of their names is first looked up; which module
-declares which name is told by an index (`polyad.ops.index`), so a program never loads the families that it does not
-use.
+declares which name is told by an index (`polyad.ops.declared_names`), so a program never loads the families that it
+does not use.
 
 Invariant: who gets an entry gets it with all that its module says of it, gradients included, even if another thread is
 loading that module at the same moment.

@@ -1,7 +1,7 @@
 """Every op and public tensor function, by family.
 
-Each module declares its ops (see `polyad.dispatch.op`). None is loaded before one of its names is wanted: index.py,
-which is written from the declarations, says which module declares what.
+Each module declares its ops (see `polyad.dispatch.op`). None is loaded before one of its names is wanted:
+declared_names.py, which is written from the declarations, says which module declares what.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from .. import lowering as lowering  # plans ask it for kernels
 from ..backend.families import note_op, set_families
 from ..compatibility.moved import MOVED, missing
 from ..dispatch.catalogue import ATTRIBUTES, OPS, PUBLIC
-from . import index
+from . import declared_names
 from .declaring.attach import attach
 
 
@@ -22,11 +22,11 @@ def _by_name(table: Mapping[str, str], prefix: str = f"{__name__}.") -> dict[str
     return {name: prefix + module for module, names in table.items() for name in names.split()}
 
 
-set_families(_by_name(index.OPS, ""))
+set_families(_by_name(declared_names.OPS, ""))
 OPS.on_new(note_op)
-OPS.index(_by_name(index.OPS))
-PUBLIC.index(_by_name(index.FUNCTIONS))
-ATTRIBUTES.index(_by_name(index.ATTRIBUTES))
+OPS.index(_by_name(declared_names.OPS))
+PUBLIC.index(_by_name(declared_names.FUNCTIONS))
+ATTRIBUTES.index(_by_name(declared_names.ATTRIBUTES))
 attach(ATTRIBUTES.names())
 
 

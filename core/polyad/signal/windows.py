@@ -10,8 +10,8 @@ strided.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol
 
 from ..arguments import explain
 from ..base.device import Device
@@ -19,6 +19,7 @@ from ..base.dtypes import DType, float32, float64, get_default_dtype
 from ..base.memory_formats import MemoryLayout, strided
 from ..errors import ArgumentError, ArgumentTypeError
 from ..functions import arange, cos, empty, exp, i0, linspace, ones, pow, sin, sqrt, tensor
+from ..ops.declaring.named import named
 from ..tensor import Tensor
 
 __all__ = [
@@ -34,6 +35,10 @@ __all__ = [
     "kaiser",
     "nuttall",
 ]
+
+Formula = Callable[[int, int, dict[str, Any]], Tensor]
+"""``formula(M, intervals, options)`` is a window of a value or more; *options* are dtype, device and requires_grad.
+*intervals* is 0 for one value alone."""
 
 
 def _check(op: str, M: int, dtype: DType | None, layout: Any) -> DType:
@@ -56,6 +61,121 @@ def _even(start: float, step: float, M: int, dtype: DType, device: Any, requires
 def _intervals(M: int, sym: bool) -> int:
     """How many steps there are from one end of the window to the other, the end of a periodic one being left out."""
     return M if not sym and M > 1 else M - 1
+
+
+class Window(Protocol):
+    """A window without parameters of its own."""
+
+    def __call__(
+        self,
+        M: int,
+        *,
+        sym: bool = True,
+        dtype: DType | None = None,
+        layout: MemoryLayout = strided,
+        device: Device | str | None = None,
+        requires_grad: bool = False,
+    ) -> Tensor: ...
+
+
+def _declare_window(name: str, formula: Formula, doc: str) -> Window:
+    def window(
+        M: int,
+        *,
+        sym: bool = True,
+        dtype: DType | None = None,
+        layout: MemoryLayout = strided,
+        device: Device | str | None = None,
+        requires_grad: bool = False,
+    ) -> Tensor:
+        options: dict[str, Any] = {
+            "dtype": _check(name, M, dtype, layout),
+            "device": device,
+            "requires_grad": requires_grad,
+        }
+        return formula(M, _intervals(M, sym), options) if M else empty((0,), **options)
+
+    return named(window, name, doc)
+
+
+def _half_wave(M: int, intervals: int, options: dict[str, Any]) -> Tensor:
+    step = math.pi / (intervals + 1)
+    return sin(_even(step / 2, step, M, **options))
+
+
+def _triangle(M: int, intervals: int, options: dict[str, Any]) -> Tensor:
+    return 1 - _even(-1, 2 / intervals, M, **options).abs() if intervals else ones((1,), **options)
+
+
+def _cosines(*factors: float) -> Formula:
+    """The sum of ``(-1) ** i * factors[i] * cos(i * x)``, x going once around."""
+
+    def formula(M: int, intervals: int, options: dict[str, Any]) -> Tensor:
+        if not intervals:
+            return ones((1,), **options)
+        x = _even(0, 2 * math.pi / intervals, M, **options)
+        dtype, device = options["dtype"], options["device"]
+        signed = tensor([(-1) ** i * factor for i, factor in enumerate(factors)], dtype=dtype, device=device)
+        times = arange(len(factors), dtype=dtype, device=device)
+        return (signed.unsqueeze(-1) * cos(times.unsqueeze(-1) * x)).sum(0)
+
+    return formula
+
+
+cosine = _declare_window(
+    "cosine", _half_wave,
+    """sin(pi * (n + 1/2) / M) for each place n.
+
+    >>> import polyad
+    >>> polyad.signal.windows.cosine(3)
+    tensor([0.5000, 1.0000, 0.5000])
+    """,
+)  # fmt: skip
+bartlett = _declare_window(
+    "bartlett", _triangle,
+    """A triangle: 1 - abs(x), x going from -1 to 1.
+
+    >>> import polyad
+    >>> polyad.signal.windows.bartlett(5)
+    tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000])
+    """,
+)  # fmt: skip
+hamming = _declare_window(
+    "hamming", _cosines(0.54, 1.0 - 0.54),
+    """0.54 - 0.46 * cos(x), x going once around.
+
+    >>> import polyad
+    >>> polyad.signal.windows.hamming(3)
+    tensor([0.0800, 1.0000, 0.0800])
+    """,
+)  # fmt: skip
+hann = _declare_window(
+    "hann", _cosines(0.5, 0.5),
+    """1/2 - cos(x) / 2, x going once around.
+
+    >>> import polyad
+    >>> polyad.signal.windows.hann(3)
+    tensor([0., 1., 0.])
+    """,
+)  # fmt: skip
+blackman = _declare_window(
+    "blackman", _cosines(0.42, 0.5, 0.08),
+    """0.42 - cos(x) / 2 + 0.08 * cos(2 * x), x going once around.
+
+    >>> import polyad
+    >>> polyad.signal.windows.blackman(3).round(decimals=4).abs()
+    tensor([0., 1., 0.])
+    """,
+)  # fmt: skip
+nuttall = _declare_window(
+    "nuttall", _cosines(0.3635819, 0.4891775, 0.1365995, 0.0106411),
+    """The cosine window with the factors 0.3635819, 0.4891775, 0.1365995 and 0.0106411 (Nuttall 1981).
+
+    >>> import polyad
+    >>> polyad.signal.windows.nuttall(3).round(decimals=3)
+    tensor([0., 1., 0.])
+    """,
+)  # fmt: skip
 
 
 def exponential(
@@ -97,28 +217,6 @@ def exponential(
         return empty((0,), dtype=dtype, device=device, requires_grad=requires_grad)
     middle = _intervals(M, sym) / 2 if center is None else center
     return exp(-_even(-middle / tau, 1 / tau, M, dtype, device, requires_grad).abs())
-
-
-def cosine(
-    M: int,
-    *,
-    sym: bool = True,
-    dtype: DType | None = None,
-    layout: MemoryLayout = strided,
-    device: Device | str | None = None,
-    requires_grad: bool = False,
-) -> Tensor:
-    """sin(pi * (n + 1/2) / M) for each place n.
-
-    >>> import polyad
-    >>> polyad.signal.windows.cosine(3)
-    tensor([0.5000, 1.0000, 0.5000])
-    """
-    dtype = _check("cosine", M, dtype, layout)
-    if M == 0:
-        return empty((0,), dtype=dtype, device=device, requires_grad=requires_grad)
-    step = math.pi / (_intervals(M, sym) + 1)
-    return sin(_even(step / 2, step, M, dtype, device, requires_grad))
 
 
 def gaussian(
@@ -191,87 +289,6 @@ def kaiser(
     return i0(sqrt(beta * beta - pow(x, 2))) / i0(tensor(beta, dtype=dtype, device=device))
 
 
-def hamming(
-    M: int,
-    *,
-    sym: bool = True,
-    dtype: DType | None = None,
-    layout: MemoryLayout = strided,
-    device: Device | str | None = None,
-    requires_grad: bool = False,
-) -> Tensor:
-    """0.54 - 0.46 * cos(x), x going once around.
-
-    >>> import polyad
-    >>> polyad.signal.windows.hamming(3)
-    tensor([0.0800, 1.0000, 0.0800])
-    """
-    return general_hamming(M, sym=sym, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad)
-
-
-def hann(
-    M: int,
-    *,
-    sym: bool = True,
-    dtype: DType | None = None,
-    layout: MemoryLayout = strided,
-    device: Device | str | None = None,
-    requires_grad: bool = False,
-) -> Tensor:
-    """1/2 - cos(x) / 2, x going once around.
-
-    >>> import polyad
-    >>> polyad.signal.windows.hann(3)
-    tensor([0., 1., 0.])
-    """
-    return general_hamming(
-        M, alpha=0.5, sym=sym, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad
-    )
-
-
-def blackman(
-    M: int,
-    *,
-    sym: bool = True,
-    dtype: DType | None = None,
-    layout: MemoryLayout = strided,
-    device: Device | str | None = None,
-    requires_grad: bool = False,
-) -> Tensor:
-    """0.42 - cos(x) / 2 + 0.08 * cos(2 * x), x going once around.
-
-    >>> import polyad
-    >>> polyad.signal.windows.blackman(3).round(decimals=4).abs()
-    tensor([0., 1., 0.])
-    """
-    return general_cosine(
-        M, a=[0.42, 0.5, 0.08], sym=sym, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad
-    )
-
-
-def bartlett(
-    M: int,
-    *,
-    sym: bool = True,
-    dtype: DType | None = None,
-    layout: MemoryLayout = strided,
-    device: Device | str | None = None,
-    requires_grad: bool = False,
-) -> Tensor:
-    """A triangle: 1 - abs(x), x going from -1 to 1.
-
-    >>> import polyad
-    >>> polyad.signal.windows.bartlett(5)
-    tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000])
-    """
-    dtype = _check("bartlett", M, dtype, layout)
-    if M == 0:
-        return empty((0,), dtype=dtype, device=device, requires_grad=requires_grad)
-    if M == 1:
-        return ones((1,), dtype=dtype, device=device, requires_grad=requires_grad)
-    return 1 - _even(-1, 2 / _intervals(M, sym), M, dtype, device, requires_grad).abs()
-
-
 def general_cosine(
     M: int,
     *,
@@ -297,20 +314,14 @@ def general_cosine(
     >>> polyad.signal.windows.general_cosine(3, a=[0.5, 0.5])
     tensor([0., 1., 0.])
     """
-    dtype = _check("general_cosine", M, dtype, layout)
     if not isinstance(a, Iterable):
         raise ArgumentTypeError("general_cosine: a must be a list of numbers", operands={"a": a}, fix="pass a list")
     factors = list(a)
     if not factors:
         raise ArgumentError("general_cosine: a is empty", fix="pass a factor at least")
-    if M == 0:
-        return empty((0,), dtype=dtype, device=device, requires_grad=requires_grad)
-    if M == 1:
-        return ones((1,), dtype=dtype, device=device, requires_grad=requires_grad)
-    x = _even(0, 2 * math.pi / _intervals(M, sym), M, dtype, device, requires_grad)
-    signed = tensor([(-1) ** i * factor for i, factor in enumerate(factors)], dtype=dtype, device=device)
-    times = arange(len(factors), dtype=dtype, device=device)
-    return (signed.unsqueeze(-1) * cos(times.unsqueeze(-1) * x)).sum(0)
+    return _declare_window("general_cosine", _cosines(*factors), "")(
+        M, sym=sym, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad
+    )
 
 
 def general_hamming(
@@ -336,32 +347,6 @@ def general_hamming(
     """
     return general_cosine(
         M, a=[alpha, 1.0 - alpha], sym=sym, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad
-    )
-
-
-def nuttall(
-    M: int,
-    *,
-    sym: bool = True,
-    dtype: DType | None = None,
-    layout: MemoryLayout = strided,
-    device: Device | str | None = None,
-    requires_grad: bool = False,
-) -> Tensor:
-    """The cosine window with the factors 0.3635819, 0.4891775, 0.1365995 and 0.0106411 (Nuttall 1981).
-
-    >>> import polyad
-    >>> polyad.signal.windows.nuttall(3).round(decimals=3)
-    tensor([0., 1., 0.])
-    """
-    return general_cosine(
-        M,
-        a=[0.3635819, 0.4891775, 0.1365995, 0.0106411],
-        sym=sym,
-        dtype=dtype,
-        layout=layout,
-        device=device,
-        requires_grad=requires_grad,
     )
 
 

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from polyad.dispatch.catalogue import ATTRIBUTES, OPS, PUBLIC, Catalogue
-from polyad.ops import index
+from polyad.ops import declared_names
 from polyad.ops.declaring.attach import IN_PLACE
 
 
@@ -19,7 +19,9 @@ def fresh(program: str) -> str:
     return done.stdout.strip()
 
 
-FAMILIES = "sorted({m.split('.')[2] for m in sys.modules if m.startswith('polyad.ops.')} - {'index', 'declaring'})"
+FAMILIES = (
+    "sorted({m.split('.')[2] for m in sys.modules if m.startswith('polyad.ops.')} - {'declared_names', 'declaring'})"
+)
 
 
 def test_import_loads_no_family_and_no_numpy() -> None:
@@ -163,7 +165,11 @@ def test_a_missing_name_is_an_attribute_error() -> None:
 
 
 def test_the_index_says_where_each_name_is_declared() -> None:
-    for table, catalogue in ((index.OPS, OPS), (index.FUNCTIONS, PUBLIC), (index.ATTRIBUTES, ATTRIBUTES)):
+    for table, catalogue in (
+        (declared_names.OPS, OPS),
+        (declared_names.FUNCTIONS, PUBLIC),
+        (declared_names.ATTRIBUTES, ATTRIBUTES),
+    ):
         homes = {name: f"polyad.ops.{module}" for module, names in table.items() for name in names.split()}
         assert {name: catalogue[name].module for name in homes} == homes
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from polyad.backend import Kernel
 
-from ...half_types import widen
+from ...half_types import half_to_float32
 from ...workers import spread
 
 _BLOCK = 1 << 18
@@ -26,7 +26,7 @@ class _Heads:
     def __init__(self, query: Any, key: Any, value: Any, mask: Any, causal: bool, scale: float) -> None:
         lead = np.broadcast_shapes(query.shape[:-2], key.shape[:-2], value.shape[:-2])
         self.lead, self.count = lead, math.prod(lead)
-        self.query, self.key, self.value = (self.flat(widen(array)) for array in (query, key, value))
+        self.query, self.key, self.value = (self.flat(half_to_float32(array)) for array in (query, key, value))
         self.rows, self.columns = query.shape[-2], key.shape[-2]
         self.causal = causal
         self.scale = np.asarray(scale, self.query.dtype)
@@ -35,7 +35,7 @@ class _Heads:
             if mask.dtype == bool:
                 mask = np.where(mask, self.query.dtype.type(0), self.query.dtype.type(-np.inf))
             shape = (self.rows, self.columns)
-            mask = widen(mask)
+            mask = half_to_float32(mask)
             # A mask for all heads is not repeated.
             whole = math.prod(mask.shape[:-2]) == 1
             self.mask = np.broadcast_to(
@@ -110,7 +110,7 @@ def attention_backward(
     grad: Any, query: Any, key: Any, value: Any, mask: Any, out: Any, sums: Any, causal: bool, scale: float
 ) -> tuple[Any, Any, Any]:
     heads = _Heads(query, key, value, mask, causal, scale)
-    arriving, sums = heads.flat(widen(grad)), sums.reshape(heads.count, heads.rows)
+    arriving, sums = heads.flat(half_to_float32(grad)), sums.reshape(heads.count, heads.rows)
     of_query, of_key, of_value = (
         np.zeros(operand.shape, operand.dtype) for operand in (heads.query, heads.key, heads.value)
     )

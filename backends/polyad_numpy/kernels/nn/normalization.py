@@ -13,7 +13,7 @@ import numpy as np
 
 from polyad.backend import Kernel
 
-from ...half_types import narrow, widen
+from ...half_types import half_to_float32, narrow
 from ...quiet import thread
 from ...workers import spread
 
@@ -24,7 +24,7 @@ _PARTS = 8
 def _planes(x: Any) -> Any:
     """(images, channels, all else together), in float32 at least; (images, channels) if there is nothing else."""
     positions = math.prod(x.shape[2:])
-    return widen(x.reshape(x.shape[:2] if positions == 1 else (*x.shape[:2], positions)))
+    return half_to_float32(x.reshape(x.shape[:2] if positions == 1 else (*x.shape[:2], positions)))
 
 
 def _channels(planes: Any) -> tuple[Any, str, Any]:
@@ -91,10 +91,12 @@ def batch_norm_backward(g: Any, x: Any, weight: Any, mean: Any, variance: Any, e
 
 
 def _scale_and_shift(mean: Any, variance: Any, weight: Any, bias: Any, eps: float) -> tuple[Any, Any]:
-    scale = 1 / np.sqrt(widen(variance) + eps)
+    scale = 1 / np.sqrt(half_to_float32(variance) + eps)
     if weight is not None:
-        scale = scale * widen(weight)
-    return scale, -widen(mean) * scale if bias is None else widen(bias) - widen(mean) * scale
+        scale = scale * half_to_float32(weight)
+    return scale, -half_to_float32(mean) * scale if bias is None else half_to_float32(bias) - half_to_float32(
+        mean
+    ) * scale
 
 
 def batch_norm_by(x: Any, mean: Any, variance: Any, weight: Any, bias: Any, eps: float) -> Any:
@@ -116,7 +118,7 @@ def batch_norm_by(x: Any, mean: Any, variance: Any, weight: Any, bias: Any, eps:
 def layer_norm(x: Any, weight: Any, bias: Any, count: int, eps: float) -> tuple[Any, Any, Any]:
     shape = x.shape[: x.ndim - count] + (1,) * count
     features = math.prod(x.shape[x.ndim - count :])
-    rows = widen(x.reshape(math.prod(shape), features))
+    rows = half_to_float32(x.reshape(math.prod(shape), features))
     out = np.empty(rows.shape, rows.dtype)
     mean, variance = np.empty((len(rows), 1), rows.dtype), np.empty((len(rows), 1), rows.dtype)
 
@@ -129,9 +131,9 @@ def layer_norm(x: Any, weight: Any, bias: Any, count: int, eps: float) -> tuple[
         spreads /= features
         centred /= np.sqrt(spreads + np.asarray(eps, out.dtype))
         if weight is not None:
-            centred *= widen(weight).reshape(-1)
+            centred *= half_to_float32(weight).reshape(-1)
         if bias is not None:
-            centred += widen(bias).reshape(-1)
+            centred += half_to_float32(bias).reshape(-1)
 
     spread(work, len(rows), cost=2 * x.size)
     return narrow(out, x.dtype).reshape(x.shape), mean.reshape(shape), variance.reshape(shape)
@@ -142,10 +144,10 @@ def layer_norm_backward(
 ) -> tuple[Any, Any, Any]:
     shape = x.shape[x.ndim - count :]
     features = math.prod(shape)
-    rows, arriving = widen(x.reshape(mean.size, features)), widen(g.reshape(mean.size, features))
+    rows, arriving = half_to_float32(x.reshape(mean.size, features)), half_to_float32(g.reshape(mean.size, features))
     inverse = 1 / np.sqrt(variance.reshape(-1, 1) + np.asarray(eps, rows.dtype))
     out = np.empty(rows.shape, rows.dtype)
-    factor = None if weight is None else widen(weight).reshape(-1)
+    factor = None if weight is None else half_to_float32(weight).reshape(-1)
 
     def work(first: int, end: int) -> tuple[Any, Any]:
         normalized, gradient, scale = out[first:end], arriving[first:end], inverse[first:end]
@@ -177,9 +179,9 @@ def layer_norm_backward(
 def rms_norm(x: Any, weight: Any, count: int, eps: float) -> tuple[Any, Any]:
     shape = x.shape[: x.ndim - count] + (1,) * count
     features = math.prod(x.shape[x.ndim - count :])
-    rows = widen(x.reshape(math.prod(shape), features))
+    rows = half_to_float32(x.reshape(math.prod(shape), features))
     out, inverse = np.empty(rows.shape, rows.dtype), np.empty((len(rows), 1), rows.dtype)
-    factor = None if weight is None else widen(weight).reshape(-1).astype(rows.dtype, copy=False)
+    factor = None if weight is None else half_to_float32(weight).reshape(-1).astype(rows.dtype, copy=False)
 
     def work(first: int, end: int) -> None:
         part, scale = rows[first:end], inverse[first:end]
@@ -199,10 +201,13 @@ def rms_norm(x: Any, weight: Any, count: int, eps: float) -> tuple[Any, Any]:
 def rms_norm_backward(g: Any, x: Any, weight: Any, inverse: Any, count: int, eps: float) -> tuple[Any, Any]:
     shape = x.shape[x.ndim - count :]
     features = math.prod(shape)
-    rows, arriving = widen(x.reshape(inverse.size, features)), widen(g.reshape(inverse.size, features))
+    rows, arriving = (
+        half_to_float32(x.reshape(inverse.size, features)),
+        half_to_float32(g.reshape(inverse.size, features)),
+    )
     scale = inverse.reshape(-1, 1)
     out = np.empty(rows.shape, rows.dtype)
-    factor = None if weight is None else widen(weight).reshape(-1).astype(rows.dtype, copy=False)
+    factor = None if weight is None else half_to_float32(weight).reshape(-1).astype(rows.dtype, copy=False)
 
     def work(first: int, end: int) -> Any:
         normalized, gradient, part = out[first:end], arriving[first:end], scale[first:end]

@@ -44,7 +44,7 @@ def _given_shape(shape: Shape, *rest: Any) -> Shape:
     return shape
 
 
-def _count(start: Any, step: Any, count: int, *rest: Any) -> Shape:
+def _count_shape(start: Any, step: Any, count: int, *rest: Any) -> Shape:
     return (count,)
 
 
@@ -60,12 +60,12 @@ def _full(shape: Shape, value: Any, dtype: DType, device: Device) -> Tensor:
     return Tensor._of(array, type_)
 
 
-@primitive(dtype=keyed_dtype, structure=creation, shape=_count, keyed=("dtype", "device"), method=False)
+@primitive(dtype=keyed_dtype, structure=creation, shape=_count_shape, keyed=("dtype", "device"), method=False)
 def _arange(start: Any, step: Any, count: int, dtype: DType, device: Device) -> Tensor:
     """start + step * i for i in [0, count)."""
 
 
-def finished(tensor: Tensor, requires_grad: bool | None, pin_memory: bool | None = False) -> Tensor:
+def with_options(tensor: Tensor, requires_grad: bool | None, pin_memory: bool | None = False) -> Tensor:
     """A new *tensor* with what the caller of every factory may ask for: a gradient, and memory that is pinned."""
     if pin_memory and tensor._type.backend.holds_data:
         tensor = tensor.pin_memory()
@@ -78,8 +78,8 @@ def _beside(tensor: Tensor, device: Any) -> Any:
 
 def _wrapped_like(input: Tensor, tensor: Tensor, requires_grad: bool | None, pin_memory: bool | None = False) -> Tensor:
     if pin_memory:
-        tensor = finished(tensor, False, True)
-    return finished(input._made_like(tensor) if isinstance(input, Wrapped) else tensor, requires_grad)
+        tensor = with_options(tensor, False, True)
+    return with_options(input._made_like(tensor) if isinstance(input, Wrapped) else tensor, requires_grad)
 
 
 @function(method=False, dtype_of_out=True)
@@ -108,7 +108,7 @@ def full(
         fill_value = fill_value.item()
     if type(fill_value) not in (bool, int, float, complex):
         raise wrong_type("full", "fill_value", fill_value, "a number")
-    return finished(
+    return with_options(
         _full(shape, fill_value, dtype or dtype_of_number(type(fill_value)), registry.resolve_device(device)),
         requires_grad,
         pin_memory,
@@ -134,7 +134,7 @@ def zeros(
     """
     check_layout(layout, "zeros")
     shape = check_sizes(normalize_shape(size, "zeros"), "zeros")
-    return finished(
+    return with_options(
         _full(shape, 0, dtype or get_default_dtype(), registry.resolve_device(device)), requires_grad, pin_memory
     )
 
@@ -157,7 +157,7 @@ def ones(
     """
     check_layout(layout, "ones")
     shape = check_sizes(normalize_shape(size, "ones"), "ones")
-    return finished(
+    return with_options(
         _full(shape, 1, dtype or get_default_dtype(), registry.resolve_device(device)), requires_grad, pin_memory
     )
 
@@ -187,7 +187,7 @@ def empty(
     if memory_format is preserve_format:
         raise ShapeError("empty: there is nothing whose memory format to preserve", fix="use contiguous_format")
     strides = format_strides(shape, memory_format, "empty")
-    return finished(
+    return with_options(
         _allocate(shape, strides, dtype or get_default_dtype(), registry.resolve_device(device), pin_memory),
         requires_grad,
     )
@@ -423,7 +423,7 @@ def arange(
     count = math.ceil((end - start) / step)
     if dtype.category == INTEGER:
         start, step = int(start), int(step)
-    return finished(_arange(start, step, count, dtype, registry.resolve_device(device)), requires_grad, pin_memory)
+    return with_options(_arange(start, step, count, dtype, registry.resolve_device(device)), requires_grad, pin_memory)
 
 
 @function(method=False, dtype_of_out=True, sequence=True)
@@ -461,7 +461,7 @@ def range(
         )
     count = math.floor((end - start) / step) + 1
     result = _arange(start, step, count, dtype or get_default_dtype(), registry.resolve_device(device))
-    return finished(result, requires_grad, pin_memory)
+    return with_options(result, requires_grad, pin_memory)
 
 
 @function(method=False)
@@ -484,15 +484,15 @@ def tensor(
 
     if isinstance(data, Tensor):
         result = data.detach().to(dtype=dtype, device=device, copy=True)
-        return finished(result.clone() if result._storage is not None else result, requires_grad, pin_memory)
+        return with_options(result.clone() if result._storage is not None else result, requires_grad, pin_memory)
     if _describes_gpu_memory(data):
         from ...interop.cuda_array import shared_with
 
         lent, _ = shared_with(data)
-        return finished(lent.to(dtype=dtype, device=device, copy=True), requires_grad, pin_memory)
+        return with_options(lent.to(dtype=dtype, device=device, copy=True), requires_grad, pin_memory)
     where = registry.resolve_device(device)
     values, found = host_data(data, dtype, copy=bool(state.modes))  # what a mode sees is not the caller's memory
-    return finished(_bring(values, found, where), requires_grad, pin_memory)
+    return with_options(_bring(values, found, where), requires_grad, pin_memory)
 
 
 _WITHOUT_ATTRIBUTES = frozenset({list, tuple, bool, int, float, complex})
@@ -622,7 +622,7 @@ def asarray(
     result = found.to(dtype=dtype, device=device)
     if copy is False and result is not found:
         raise ArgumentError("asarray: the dtype or device needs a copy, but copy is False", fix="let copy be None")
-    return finished(result.detach(), True) if requires_grad and not result.requires_grad else result
+    return with_options(result.detach(), True) if requires_grad and not result.requires_grad else result
 
 
 @function(method=False)
@@ -652,7 +652,7 @@ def empty_strided(
             f"empty_strided: stride {strides} does not fit size {shape}", fix="give a stride of 0 or more for each size"
         )
     memory = empty((reach(shape, strides),), dtype=dtype, device=device, pin_memory=pin_memory)
-    return finished(as_strided(memory, shape, strides).detach(), requires_grad)
+    return with_options(as_strided(memory, shape, strides).detach(), requires_grad)
 
 
 @function(method=False)

@@ -15,17 +15,17 @@ from ...errors import ArgumentTypeError, OptionError, ShapeError, safe_repr
 from ...tensor import Tensor
 from ..pointwise.where import _where
 from ..shaping.strided import _window_put
-from .factories import _arange, _full, finished
+from .factories import _arange, _full, with_options
 
 if TYPE_CHECKING:
     from ...base.device import Device
 
 
-def _steps(start: Any, end: Any, steps: int, *rest: Any) -> Shape:
+def _steps_shape(start: Any, end: Any, steps: int, *rest: Any) -> Shape:
     return (steps,)
 
 
-@composite(dtype=keyed_dtype, structure=creation, shape=_steps, keyed=("dtype", "device"), method=False)
+@composite(dtype=keyed_dtype, structure=creation, shape=_steps_shape, keyed=("dtype", "device"), method=False)
 def _linspace(start: Any, end: Any, steps: int, dtype: DType, device: Device) -> Tensor:
     """*steps* evenly spaced numbers from start to end, computed from both ends so that both are exact."""
     if steps == 1:
@@ -39,7 +39,7 @@ def _linspace(start: Any, end: Any, steps: int, dtype: DType, device: Device) ->
     return result.to(dtype)
 
 
-def _number(op: str, name: str, value: Any) -> Any:
+def _read_number(op: str, name: str, value: Any) -> Any:
     if isinstance(value, Tensor):
         value = value.item()
     if isinstance(value, bool):
@@ -49,8 +49,8 @@ def _number(op: str, name: str, value: Any) -> Any:
     return value
 
 
-def _checked(op: str, start: Any, end: Any, steps: Any, dtype: DType | None) -> tuple[Any, Any, int, DType]:
-    start, end = _number(op, "start", start), _number(op, "end", end)
+def _check_bounds(op: str, start: Any, end: Any, steps: Any, dtype: DType | None) -> tuple[Any, Any, int, DType]:
+    start, end = _read_number(op, "start", start), _read_number(op, "end", end)
     if isinstance(steps, bool) or not hasattr(steps, "__index__"):
         raise ArgumentTypeError(f"{op}: steps is {safe_repr(steps)}, not an int", fix="pass an int")
     count = int(steps.__index__())
@@ -87,8 +87,8 @@ def linspace(
     tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
     """
     check_layout(layout, "linspace")
-    start, end, count, dtype = _checked("linspace", start, end, steps, dtype)
-    return finished(_linspace(start, end, count, dtype, registry.resolve_device(device)), requires_grad, pin_memory)
+    start, end, count, dtype = _check_bounds("linspace", start, end, steps, dtype)
+    return with_options(_linspace(start, end, count, dtype, registry.resolve_device(device)), requires_grad, pin_memory)
 
 
 @function(method=False, dtype_of_out=True, sequence=True)
@@ -114,10 +114,10 @@ def logspace(
     tensor([  1.,  10., 100.])
     """
     check_layout(layout, "logspace")
-    start, end, count, dtype = _checked("logspace", start, end, steps, dtype)
+    start, end, count, dtype = _check_bounds("logspace", start, end, steps, dtype)
     wide = dtype if dtype.category >= FLOATING and dtype.itemsize > 2 else float32
     exponents = _linspace(start, end, count, wide, registry.resolve_device(device))
-    return finished((_number("logspace", "base", base) ** exponents).to(dtype), requires_grad, pin_memory)
+    return with_options((_read_number("logspace", "base", base) ** exponents).to(dtype), requires_grad, pin_memory)
 
 
 def _square(rows: int, columns: int, *rest: Any) -> Shape:
@@ -154,6 +154,6 @@ def eye(
     """
     check_layout(layout, "eye")
     rows, columns = check_sizes(normalize_shape((n, n if m is None else m), "eye"), "eye")
-    return finished(
+    return with_options(
         _eye(rows, columns, dtype or get_default_dtype(), registry.resolve_device(device)), requires_grad, pin_memory
     )

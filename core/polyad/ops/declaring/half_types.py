@@ -1,4 +1,4 @@
-"""Decompositions whose steps half types are too short for."""
+"""float16 and bfloat16, which the steps of a decomposition are too long for."""
 
 from __future__ import annotations
 
@@ -10,6 +10,13 @@ from ...base.dtypes import bfloat16, float16, float32
 from ...tensor import Tensor
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+HALF_TYPES = (float16, bfloat16)
+
+
+def half_to_float32(input: Tensor) -> Tensor:
+    """A float16 or bfloat16 *input* as float32; another as it is."""
+    return input.to(float32) if input._type.dtype in HALF_TYPES else input
 
 
 def in_float32(body: F) -> F:
@@ -28,4 +35,4 @@ def in_float32(body: F) -> F:
 
 
 def _is_half(value: Any) -> bool:
-    return isinstance(value, Tensor) and value._type.dtype in (float16, bfloat16)
+    return isinstance(value, Tensor) and value._type.dtype in HALF_TYPES

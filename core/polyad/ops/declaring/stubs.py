@@ -1,11 +1,11 @@
 """Writes what follows from the declarations and is read without them:
 ``python -m polyad.ops.declaring.stubs [--check]``.
 
-    polyad/ops/index.py         which module declares which name: families are loaded by it
-    polyad/functions.pyi        for editors and type checkers, an import line for each public function, so that
-                                ``polyad.exp`` is the def in its family's module
+    polyad/ops/declared_names.py  which module declares which name: families are loaded by it
+    polyad/functions.pyi          for editors and type checkers, an import line for each public function, so that
+                                  ``polyad.exp`` is the def in its family's module
     polyad/linalg.pyi, fft.pyi, special.pyi, nn/functional.pyi   the same for the functions of a namespace
-    polyad/tensor/methods.pyi   the methods, in-place forms and operators of Tensor, with their signatures
+    polyad/tensor/methods.pyi     the methods, in-place forms and operators of Tensor, with their signatures
 
 ``--check`` writes nothing and exits with 1 if a file is not what the declarations say; a test does the same.
 """
@@ -130,7 +130,7 @@ def load_all() -> None:
 
 
 def index_source() -> str:
-    """The text of polyad/ops/index.py."""
+    """The text of polyad/ops/declared_names.py."""
     text = _INDEX_HEADER
     for table, catalogue in (("OPS", OPS), ("FUNCTIONS", PUBLIC), ("ATTRIBUTES", ATTRIBUTES)):
         modules: dict[str, list[str]] = {}
@@ -197,7 +197,7 @@ def main(arguments: Iterable[str]) -> int:
     stale = []
     load_all()
     sources = {f"{space.replace('.', '/') or 'functions'}.pyi": functions_source(space) for space in NAMESPACES}
-    sources |= {"ops/index.py": index_source(), "tensor/methods.pyi": methods_source()}
+    sources |= {"ops/declared_names.py": index_source(), "tensor/methods.pyi": methods_source()}
     for name, source in sources.items():
         path = PACKAGE / name
         if path.exists() and path.read_text() == source:

@@ -88,7 +88,7 @@ def _fft_c2c(input: Tensor, dims: tuple[int, ...], norm: str, forward: bool) -> 
     """The transform along *dims*, with negative exponents if *forward*."""
     spectrum = input.to(input._type.dtype.to_complex())
     for dim in dims:
-        spectrum = _along(spectrum, dim, forward)
+        spectrum = _transform_dim(spectrum, dim, forward)
     return _divided(spectrum, math.prod([input._array.shape[dim] for dim in dims]), norm, forward)
 
 
@@ -145,19 +145,19 @@ def _divided(spectrum: Tensor, count: int, norm: str, forward: bool) -> Tensor:
     return _mul(spectrum, 1 / count) if divides and count > 1 else spectrum
 
 
-def _along(x: Tensor, dim: int, forward: bool) -> Tensor:
+def _transform_dim(x: Tensor, dim: int, forward: bool) -> Tensor:
     shape = x._array.shape
     size = shape[dim]
     if size == 1 or 0 in shape:
         return x
     last_first = (*[other for other in range(len(shape)) if other != dim], dim)
     moved = _permute(x, last_first)
-    rows = _rows(_reshape(moved, (math.prod(shape) // size, size)), size, forward)
+    rows = _transform_rows(_reshape(moved, (math.prod(shape) // size, size)), size, forward)
     back = tuple(sorted(range(len(shape)), key=last_first.__getitem__))
     return _copy(_permute(_reshape(rows, moved._array.shape), back))
 
 
-def _rows(x: Tensor, size: int, forward: bool) -> Tensor:
+def _transform_rows(x: Tensor, size: int, forward: bool) -> Tensor:
     """The transform of each row of a matrix with *size* columns."""
     if size <= DIRECT:
         return _gemm(x, _unit_roots(_products(size, size, x._type.device), size, forward, x), False, False)
@@ -167,10 +167,10 @@ def _rows(x: Tensor, size: int, forward: bool) -> Tensor:
     rows, rest = x._array.shape[0], size // factor
     # Element j1 * rest + j2 of the row, frequency k1 + factor * k2.
     parts = _permute(_reshape(x, (rows, factor, rest)), (0, 2, 1))
-    parts = _reshape(_rows(_reshape(parts, (rows * rest, factor)), factor, forward), (rows, rest, factor))
+    parts = _reshape(_transform_rows(_reshape(parts, (rows * rest, factor)), factor, forward), (rows, rest, factor))
     parts = _mul(parts, _unit_roots(_products(rest, factor, x._type.device), size, forward, x))
     parts = _reshape(_permute(parts, (0, 2, 1)), (rows * factor, rest))
-    parts = _reshape(_rows(parts, rest, forward), (rows, factor, rest))
+    parts = _reshape(_transform_rows(parts, rest, forward), (rows, factor, rest))
     return _reshape(_permute(parts, (0, 2, 1)), (rows, size))
 
 
@@ -197,8 +197,8 @@ def _chirp_rows(x: Tensor, size: int, forward: bool) -> Tensor:
     around = _cat([answer, _full((length - 2 * size + 1,), 0, x._type.dtype, device), _flip(answer, (0,))], 0)
     around = _slice(around, 0, 0, length, 1)
     signal = _pad_constant(_mul(x, chirp), (0, 0, 0, length - size), 0)
-    product = _mul(_rows(signal, length, True), _rows(_reshape(around, (1, length)), length, True))
-    folded = _slice(_rows(product, length, False), 1, 0, size, 1)
+    product = _mul(_transform_rows(signal, length, True), _transform_rows(_reshape(around, (1, length)), length, True))
+    folded = _slice(_transform_rows(product, length, False), 1, 0, size, 1)
     return _mul(folded, _mul(chirp, 1 / length))
 
 

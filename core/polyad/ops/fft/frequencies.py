@@ -12,7 +12,7 @@ from ...dispatch.op import function
 from ...errors import DTypeError, ShapeError
 from ...tensor import Tensor
 from ...tensor.tensor import check_tensor
-from ..creation.factories import _arange, finished
+from ..creation.factories import _arange, with_options
 from ..shaping.flipping import _roll
 from ..shaping.joining import _cat
 
@@ -57,7 +57,7 @@ def fftfreq(
     frequencies = (
         _cat([_arange(0, 1, below, dtype, where), _arange(below - count, 1, count - below, dtype, where)], 0) * step
     )
-    return finished(frequencies, requires_grad, pin_memory)
+    return with_options(frequencies, requires_grad, pin_memory)
 
 
 @function(method=False, namespace="fft", sequence=True)
@@ -82,7 +82,7 @@ def rfftfreq(
     """
     count, step, dtype, where = _spacing("rfftfreq", n, d, dtype, layout, device)
     frequencies = _arange(0, 1, count // 2 + 1, dtype, where) * step
-    return finished(frequencies, requires_grad, pin_memory)
+    return with_options(frequencies, requires_grad, pin_memory)
 
 
 def _shifted(op: str, input: Tensor, dim: Any, sign: int) -> Tensor:

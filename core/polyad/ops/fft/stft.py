@@ -18,6 +18,7 @@ from ...errors import DTypeError, ShapeError
 from ...tensor import Tensor
 from ...tensor.tensor import check_tensor
 from ..creation.factories import _full
+from ..declaring.checks import check_least
 from ..indexing.slicing import _slice, _sliding_windows
 from ..nn.padding import _pad_constant, pad
 from ..pointwise.complex_numbers import _view_as_real
@@ -104,14 +105,12 @@ def stft(
     if center and align_to_window:
         raise ShapeError("stft: align_to_window is for center=False", fix="leave either out")
     whole = input._type.dtype.is_complex or (window is not None and window._type.dtype.is_complex)
-    if return_complex is None:
-        if not whole:
-            raise ShapeError(
-                "stft: return_complex must be given for a real signal",
-                operands={"input": input},
-                fix="say return_complex=True; view_as_real gives the parts",
-            )
-        return_complex = True
+    if return_complex is None and not whole:
+        raise ShapeError(
+            "stft: return_complex must be given for a real signal",
+            operands={"input": input},
+            fix="say return_complex=True; view_as_real gives the parts",
+        )
     if onesided and whole:
         raise DTypeError(
             "stft: the spectrum of complex numbers has no halves alike", operands={"input": input}, fix="onesided=False"
@@ -138,7 +137,7 @@ def stft(
     spectrum = spectrum.transpose(1, 2)
     if len(shape) == 1:
         spectrum = spectrum.squeeze(0)
-    return spectrum if return_complex else _view_as_real(spectrum)
+    return spectrum if return_complex is None or return_complex else _view_as_real(spectrum)
 
 
 @function()
@@ -166,9 +165,62 @@ def istft(
     >>> polyad.istft(spectrum, 8, window=window)[4:8].round(decimals=3)
     tensor([4., 5., 6., 7.])
     """
-    shape = check_tensor(input, "istft", "input")._array.shape
+    check_tensor(input, "istft", "input")
     points, hop, window_length = _lengths("istft", n_fft, hop_length, win_length)
     _check_window("istft", window, window_length)
+    half = _is_half(input, points, hop, window_length, window, onesided, return_complex)
+    frames = (input if input.ndim == 3 else input.unsqueeze(0)).transpose(1, 2)
+    norm = "ortho" if normalized else "backward"
+    if return_complex:
+        frames = _fft_c2c(frames, (2,), norm, False)
+    else:
+        first = frames if half else _slice(frames, 2, 0, points // 2 + 1, 1)
+        frames = _fft_c2r(first, (2,), norm, points)
+    weight = _in_frame(window, window_length, points, input._type.dtype.to_real(), input)
+    count = frames._array.shape[1]
+    full = points + hop * (count - 1)
+    signal = _overlap_add(frames * weight, hop, full)
+    squares = (weight * weight).unsqueeze(0).expand(count, points)
+    envelope = _overlap_add(squares, hop, full)
+    start = points // 2 if center else 0
+    wanted = 0 if length is None else _check_length(length)
+    end = start + wanted if wanted else full - start
+    inside = max(0, min(end, full) - start)
+    signal, envelope = _slice(signal, 1, start, inside, 1), _slice(envelope, 0, start, inside, 1)
+    if not inside:
+        raise _left_at_zero((), 0)
+    check_all(envelope.detach().abs() > 1e-11, _left_at_zero, input=input)
+    signal = signal / envelope
+    if inside < wanted:
+        warn_user("istft: the frames end before the length asked for; the rest is zeros", UserWarning)
+        signal = _pad_constant(signal, (0, 0, 0, wanted - inside), 0)
+    return signal if input.ndim == 3 else signal.squeeze(0)
+
+
+def _check_length(length: int) -> int:
+    (wanted,) = normalize_shape((length,), "istft")
+    check_least("istft", "length", wanted, 1, fix="ask for 1 or more points")
+    return wanted
+
+
+def _left_at_zero(position: tuple[int, ...], value: int) -> ShapeError:
+    return ShapeError(
+        "istft: the windows leave a point of the signal at zero",
+        fix="use a window without zeros, more overlap (a smaller hop_length), or center=True",
+    )
+
+
+def _is_half(
+    input: Tensor,
+    points: int,
+    hop: int,
+    window_length: int,
+    window: Tensor | None,
+    onesided: bool | None,
+    return_complex: bool,
+) -> bool:
+    """Whether *input* is half the spectrum of frames; raises unless it is one of the two and fits the options."""
+    shape = input._array.shape
     if not input._type.dtype.is_complex:
         raise DTypeError("istft: input is real", operands={"input": input}, fix="use stft(..., return_complex=True)")
     if len(shape) not in (2, 3) or 0 in shape or hop > window_length:
@@ -198,41 +250,4 @@ def istft(
         raise DTypeError(
             "istft: half a spectrum has no complex window", operands={"window": window}, fix="onesided=False"
         )
-    frames = (input if len(shape) == 3 else input.unsqueeze(0)).transpose(1, 2)
-    norm = "ortho" if normalized else "backward"
-    if return_complex:
-        frames = _fft_c2c(frames, (2,), norm, False)
-    else:
-        kept = frames if half else _slice(frames, 2, 0, points // 2 + 1, 1)
-        frames = _fft_c2r(kept, (2,), norm, points)
-    weight = _in_frame(window, window_length, points, input._type.dtype.to_real(), input)
-    count = frames._array.shape[1]
-    full = points + hop * (count - 1)
-    signal = _overlap_add(frames * weight, hop, full)
-    squares = (weight * weight).unsqueeze(0).expand(count, points)
-    envelope = _overlap_add(squares, hop, full)
-    start = points // 2 if center else 0
-    if length is not None:
-        (wanted,) = normalize_shape((length,), "istft")
-        if wanted < 1:
-            raise ShapeError(f"istft: length is {wanted}, not positive", fix="ask for 1 or more points")
-        end = start + wanted
-    else:
-        wanted, end = 0, full - points // 2 if center else full
-    inside = max(0, min(end, full) - start)
-    signal, envelope = _slice(signal, 1, start, inside, 1), _slice(envelope, 0, start, inside, 1)
-
-    def left_at_zero(position: tuple[int, ...], value: int) -> ShapeError:
-        return ShapeError(
-            "istft: the windows leave a point of the signal at zero",
-            fix="use a window without zeros, more overlap (a smaller hop_length), or center=True",
-        )
-
-    if not inside:
-        raise left_at_zero((), 0)
-    check_all(envelope.detach().abs() > 1e-11, left_at_zero, input=input)
-    signal = signal / envelope
-    if length is not None and inside < wanted:
-        warn_user("istft: the frames end before the length asked for; the rest is zeros", UserWarning)
-        signal = _pad_constant(signal, (0, 0, 0, wanted - inside), 0)
-    return signal if len(shape) == 3 else signal.squeeze(0)
+    return half

@@ -15,8 +15,9 @@ from ...base.layout import normalize_shape
 from ...base.memory_formats import check_layout
 from ...devices import registry
 from ...dispatch.op import function
-from ...errors import DTypeError, ShapeError
-from ..creation.factories import _arange, _full, finished
+from ...errors import DTypeError
+from ..creation.factories import _arange, _full, with_options
+from ..declaring.checks import check_least
 from ..special.bessel import i0
 
 if TYPE_CHECKING:
@@ -34,8 +35,7 @@ def _window(
     given, layout, device, pin_memory, requires_grad = options
     check_layout(layout, op)
     (length,) = normalize_shape((window_length,), op)
-    if length < 0:
-        raise ShapeError(f"{op}: window_length is {length}, negative", fix="give 0 or more")
+    check_least(op, "window_length", length, 0, fix="give 0 or more")
     dtype = given or get_default_dtype()
     if not dtype.is_floating_point:
         raise DTypeError(f"{op}: windows are floating point numbers, not {dtype.name}", fix="use a float dtype")
@@ -45,7 +45,7 @@ def _window(
     else:
         wide = float32 if dtype.itemsize == 2 else dtype
         window = formula(_arange(0, 1, length, wide, where), length if periodic else length - 1).to(dtype)
-    return finished(window, requires_grad, pin_memory)
+    return with_options(window, requires_grad, pin_memory)
 
 
 def _cosines(*weights: float) -> Callable[[Tensor, int], Tensor]:

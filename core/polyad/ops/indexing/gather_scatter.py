@@ -12,10 +12,11 @@ from ...base.layout import Shape, contiguous_strides
 from ...dispatch.forward import linear_in
 from ...dispatch.op import function, gradient, primitive
 from ...dispatch.structure import Indexing
-from ...errors import ArgumentTypeError, DTypeError, OptionError, ShapeError, safe_repr
+from ...errors import ArgumentTypeError, DTypeError, ShapeError
 from ...tensor import Tensor
 from ...tensor.tensor import check_tensor
 from ..creation.factories import _full
+from ..declaring.checks import check_choice, check_dtype
 from ..memory.copying import element
 from ..shaping.reshape import _expand
 from ..shaping.strided import _window_put
@@ -59,7 +60,7 @@ def _scatter(input: Tensor, index: Tensor, src: Tensor | Number, dim: int) -> Te
 gradient(
     _scatter,
     input=lambda g, index, dim: _scatter(g, index, 0, dim),
-    src=lambda g, src_shape, index, dim: _padded(_gather(g, index, dim), src_shape),
+    src=lambda g, src_shape, index, dim: _pad_gradient(_gather(g, index, dim), src_shape),
 )
 linear_in(_scatter, "input", "src")
 
@@ -74,12 +75,12 @@ def _scatter_add(input: Tensor, index: Tensor, src: Tensor, dim: int) -> Tensor:
 gradient(
     _scatter_add,
     input=lambda g: g,
-    src=lambda g, src_shape, index, dim: _padded(_gather(g, index, dim), src_shape),
+    src=lambda g, src_shape, index, dim: _pad_gradient(_gather(g, index, dim), src_shape),
 )
 linear_in(_scatter_add, "input", "src")
 
 
-def _padded(gradient: Tensor, shape: Shape) -> Tensor:
+def _pad_gradient(gradient: Tensor, shape: Shape) -> Tensor:
     """The gradient of a source of which only the leading part, of the index's shape, was read."""
     if gradient._array.shape == shape:
         return gradient
@@ -171,20 +172,22 @@ def scatter(
     if not isinstance(given, Tensor):
         given = element("scatter", given, input._type.dtype)
     if reduce is None:
-        return _spread("scatter", _scatter, input, at, index, given)
-    if reduce not in ("add", "multiply"):
-        raise OptionError(
-            f"scatter: reduce is {safe_repr(reduce)}",
-            operands={"input": input},
-            fix='write "add" or "multiply", or use scatter_reduce',
-        )
+        return _scatter_where_indexed("scatter", _scatter, input, at, index, given)
+    check_choice(
+        "scatter",
+        "reduce",
+        reduce,
+        ("add", "multiply"),
+        operands={"input": input},
+        fix='write "add" or "multiply", or use scatter_reduce',
+    )
     if not isinstance(given, Tensor):
         given = _expand(_full((), given, input._type.dtype, input._type.device), index._array.shape)
     if reduce == "add":
-        return _spread("scatter", _scatter_add, input, at, index, given)
+        return _scatter_where_indexed("scatter", _scatter_add, input, at, index, given)
     from .scatter_reduce import _reducing
 
-    return _spread("scatter", _reducing("prod", True), input, at, index, given)
+    return _scatter_where_indexed("scatter", _reducing("prod", True), input, at, index, given)
 
 
 @function(inplace=True)
@@ -196,14 +199,12 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Ten
     tensor([0., 3.])
     """
     at = check_index("scatter_add", input, dim, index)
-    if check_tensor(src, "scatter_add", "src")._type.dtype is not input._type.dtype:
-        raise DTypeError(
-            "scatter_add: src must have input's dtype", operands={"input": input, "src": src}, fix="convert src first"
-        )
-    return _spread("scatter_add", _scatter_add, input, at, index, src)
+    check_tensor(src, "scatter_add", "src")
+    check_dtype("scatter_add", "src", src, "input", input)
+    return _scatter_where_indexed("scatter_add", _scatter_add, input, at, index, src)
 
 
-def _spread(name: str, op: Any, input: Tensor, dim: int, index: Tensor, src: Any) -> Tensor:
+def _scatter_where_indexed(name: str, op: Any, input: Tensor, dim: int, index: Tensor, src: Any) -> Tensor:
     if not index.numel() and not (isinstance(src, Tensor) and src.requires_grad):
         return input.clone()
     _check_extent(name, input, index, dim, src)

@@ -125,7 +125,7 @@ def _index_put(input: Tensor, indices: Sequence[Tensor | None], values: Tensor |
     if not has_data(*[index for index in indices if index is not None and index._type.dtype is bool_]):
         return _copy(input)  # which elements a mask names is unknown; what they lie in is not
     if not accumulate and (not isinstance(values, Tensor) or values.numel() == 1) and _is_one_mask(indices):
-        return _filled(input, indices, values)
+        return _fill_mask(input, indices, values)
     dims, linear, shape = _linear(input, indices)
     rest = [dim for dim in range(input.ndim) if dim not in dims]
     order = (*dims, *rest)
@@ -148,7 +148,7 @@ def _is_one_mask(indices: Sequence[Tensor | None]) -> bool:
     return len(given) == 1 and given[0]._type.dtype is bool_
 
 
-def _filled(input: Tensor, indices: Sequence[Tensor | None], value: Tensor | Number) -> Tensor:
+def _fill_mask(input: Tensor, indices: Sequence[Tensor | None], value: Tensor | Number) -> Tensor:
     """*input* with one value where the only index, a mask, holds: how often it does need not be known."""
     from .masking import _masked_fill
 

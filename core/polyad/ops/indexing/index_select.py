@@ -17,6 +17,7 @@ from ...errors import DTypeError, IndexOutOfRange, ShapeError
 from ...tensor import Tensor
 from ...tensor.tensor import check_tensor
 from ..creation.factories import zeros
+from ..declaring.checks import check_dtype, check_ndim
 from ..memory.copying import check_element_fits, element
 from ..pointwise.where import _where
 from ..shaping.reshape import _expand, _reshape
@@ -44,11 +45,11 @@ gradient(
 linear_in(_index_select, "input")
 
 
-def _added(input: Shape, index: Shape, source: Shape, dim: int) -> Shape:
+def _input_shape(input: Shape, index: Shape, source: Shape, dim: int) -> Shape:
     return input
 
 
-@primitive(dtype=typed_like_input(index=1, values=2), structure=Indexing(writes=True), shape=_added, method=False)
+@primitive(dtype=typed_like_input(index=1, values=2), structure=Indexing(writes=True), shape=_input_shape, method=False)
 def _index_add(input: Tensor, index: Tensor, source: Tensor, dim: int) -> Tensor:
     """*input* with the slices of *source* added at the positions *index* of *dim*; the same position may come often."""
 
@@ -84,10 +85,7 @@ def check_source(op: str, input: Tensor, index: Tensor, source: Tensor, dim: int
 
 def _check_source_dtype(op: str, input: Tensor, source: Tensor) -> None:
     check_tensor(source, op, "source")
-    if source._type.dtype is not input._type.dtype:
-        raise DTypeError(
-            f"{op}: source must have input's dtype", operands={"input": input, "source": source}, fix="convert source"
-        )
+    check_dtype(op, "source", source, "input", input)
 
 
 @function(inplace=True)
@@ -185,10 +183,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Number | Tensor) -
     from .index_put import _index_put
 
     at = check_index("index_fill", input, dim, index)
-    if index.ndim > 1:
-        raise ShapeError(
-            f"index_fill: index has {index.ndim} dimensions, not one", operands={"index": index}, fix="flatten it"
-        )
+    check_ndim("index_fill", "index", index, 0, 1, fix="flatten it")
     if not isinstance(value, Tensor):
         value = element("index_fill", value, input._type.dtype)
     elif value.ndim:
@@ -229,12 +224,8 @@ def index_reduce(
     at = check_index("index_reduce", input, dim, index)
     check_reduction("index_reduce", reduce, _REDUCTIONS[1:])
     index = _check_vector("index_reduce", index)
-    if check_tensor(source, "index_reduce", "source")._type.dtype is not input._type.dtype:
-        raise DTypeError(
-            "index_reduce: source must have input's dtype",
-            operands={"input": input, "source": source},
-            fix="convert source",
-        )
+    check_tensor(source, "index_reduce", "source")
+    check_dtype("index_reduce", "source", source, "input", input)
     if not input.ndim:
         return index_reduce(input.reshape(1), 0, index, source.reshape(1), reduce, include_self=include_self).reshape(
             ()

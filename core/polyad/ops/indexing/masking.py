@@ -16,6 +16,7 @@ from ...dispatch.structure import Indexing, pointwise, row_major
 from ...errors import DTypeError, ShapeError
 from ...tensor import Tensor
 from ...tensor.tensor import check_tensor
+from ..declaring.checks import check_dtype
 from ..memory.copying import _copy, check_element_fits, element
 from ..pointwise.where import _where
 from ..reductions.any_all import _count_nonzero, check_all
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     Number = bool | int | float | complex
 
 
-def _filled(types: Signature, params: Mapping[str, Any]) -> Typing:
+def _masked_fill_dtype(types: Signature, params: Mapping[str, Any]) -> Typing:
     dtype, value = types[0].dtype, types[2]
     if isinstance(value, type):
         return Typing((None, bool_, None), (dtype,))
@@ -38,7 +39,7 @@ def _filled(types: Signature, params: Mapping[str, Any]) -> Typing:
     return Typing((None, bool_, dtype), (dtype,))
 
 
-@composite(dtype=_filled, structure=pointwise, strides=row_major, method=False)
+@composite(dtype=_masked_fill_dtype, structure=pointwise, strides=row_major, method=False)
 def _masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number) -> Tensor:
     """*value* where mask, else input."""
     return _where(mask, value, input).to(input._type.dtype)
@@ -147,12 +148,8 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     tensor([1., 0., 2.])
     """
     _check_mask("masked_scatter", input, mask)
-    if check_tensor(source, "masked_scatter", "source")._type.dtype is not input._type.dtype:
-        raise DTypeError(
-            "masked_scatter: source must have input's dtype",
-            operands={"input": input, "source": source},
-            fix="convert source",
-        )
+    check_tensor(source, "masked_scatter", "source")
+    check_dtype("masked_scatter", "source", source, "input", input)
     shape = broadcast_shapes(input._array.shape, mask._array.shape)
     size, given = math.prod(shape), source.numel()
     flat = _reshape(_expand(mask, shape), (size,))

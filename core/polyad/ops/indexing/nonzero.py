@@ -19,11 +19,11 @@ from .operands import check_countable
 from .unravel_index import unravel_index
 
 
-def _places(shape: Shape) -> Shape:
+def _nonzero_shape(shape: Shape) -> Shape:
     return (-1, len(shape))  # how many there are, only the data can tell
 
 
-@primitive(dtype=to_int64, structure=opaque, shape=_places, method=False)
+@primitive(dtype=to_int64, structure=opaque, shape=_nonzero_shape, method=False)
 def _nonzero(input: Tensor) -> Tensor:
     """The indices of all elements that are not zero, a row an element, in row-major order."""
 

@@ -14,10 +14,11 @@ from ...base.layout import Shape, contiguous_strides
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import Typing
 from ...dispatch.structure import Indexing
-from ...errors import DTypeError, OptionError, UnsupportedDType, safe_repr
+from ...errors import UnsupportedDType
 from ...tensor import Tensor
 from ...tensor.tensor import check_tensor
 from ..creation.factories import _arange, _full
+from ..declaring.checks import check_choice, check_dtype
 from ..pointwise.arithmetic import conjugate
 from ..pointwise.maximum import maximum, minimum
 from ..pointwise.where import _where
@@ -26,7 +27,7 @@ from ..shaping.flipping import _flip
 from ..shaping.joining import _cat
 from ..shaping.reshape import _reshape
 from ..sorting.sort import _sort
-from .gather_scatter import _gather, _padded, _scatter, _scatter_add, _spread
+from .gather_scatter import _gather, _pad_gradient, _scatter, _scatter_add, _scatter_where_indexed
 from .operands import check_index
 from .slicing import _slice
 
@@ -95,7 +96,7 @@ def _folded(input: Tensor, index: Tensor, src: Tensor, dim: int, reduce: str, in
     """
     fold = _FOLDS[reduce]
     shape, size = input._array.shape, input.numel()
-    places, order = _sort(_reshape(_places(index, shape, dim), (index.numel(),)), 0, False)
+    places, order = _sort(_reshape(_flatten_index(index, shape, dim), (index.numel(),)), 0, False)
     values = _gather(_reshape(src, (index.numel(),)), order, 0)
 
     folded, _ = _doubled((values, places), 0, _within_places(fold))
@@ -116,7 +117,7 @@ def _within_places(fold: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., tu
     return combine
 
 
-def _places(index: Tensor, shape: Shape, dim: int) -> Tensor:
+def _flatten_index(index: Tensor, shape: Shape, dim: int) -> Tensor:
     """Where in a row-major tensor of *shape* each index points."""
     strides = contiguous_strides(shape)
     places = index * strides[dim]
@@ -163,7 +164,7 @@ def _src_gradient(
     else:
         share = g / _winners(input, index, src, dim, include_self, out)
         result = (given == _gather(out, index, dim)) * _gather(share, index, dim)
-    return _padded(result, src._array.shape)
+    return _pad_gradient(result, src._array.shape)
 
 
 def _product_of_others(input: Tensor, index: Tensor, src: Tensor, dim: int, include_self: bool) -> Tensor:
@@ -171,7 +172,7 @@ def _product_of_others(input: Tensor, index: Tensor, src: Tensor, dim: int, incl
     places times those after it, computed without dividing, so that zeros are no exception.
     """
     count = index.numel()
-    places, order = _sort(_reshape(_places(index, input._array.shape, dim), (count,)), 0, False)
+    places, order = _sort(_reshape(_flatten_index(index, input._array.shape, dim), (count,)), 0, False)
     values = _gather(_reshape(src, (count,)), order, 0)
     before = _running_product_before(values, places)
     after = _flip(_running_product_before(_flip(values, (0,)), _flip(places, (0,))), (0,))
@@ -222,14 +223,11 @@ def scatter_reduce(
     """
     at = check_index("scatter_reduce", input, dim, index)
     check_reduction("scatter_reduce", reduce, _REDUCTIONS)
-    if check_tensor(src, "scatter_reduce", "src")._type.dtype is not input._type.dtype:
-        raise DTypeError(
-            "scatter_reduce: src must have input's dtype", operands={"input": input, "src": src}, fix="convert src"
-        )
-    return _spread("scatter_reduce", _reducing(reduce, bool(include_self)), input, at, index, src)
+    check_tensor(src, "scatter_reduce", "src")
+    check_dtype("scatter_reduce", "src", src, "input", input)
+    return _scatter_where_indexed("scatter_reduce", _reducing(reduce, bool(include_self)), input, at, index, src)
 
 
 def check_reduction(op: str, reduce: Any, known: tuple[str, ...]) -> None:
     """Raise unless *reduce* is one of the names *known*."""
-    if reduce not in known:
-        raise OptionError(f"{op}: reduce is {safe_repr(reduce)}", fix=f"choose one of {', '.join(known)}")
+    check_choice(op, "reduce", reduce, known, fix=f"choose one of {', '.join(known)}")

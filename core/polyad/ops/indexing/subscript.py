@@ -93,7 +93,7 @@ def getitem(self: Tensor, index: Any) -> Tensor:
         return _slice(self, 0, *_range(index, self._array.shape[0], self, 0))
     elif index_class is tuple and (entries := _plain_entries(self, index)) is not None:
         return _subscript(self, entries)
-    seen, indices = _read(self, index)
+    seen, indices = _read_subscript(self, index)
     return seen if indices is None else _index(seen, indices)
 
 
@@ -127,7 +127,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     elif index.__class__ in (int, slice):  # which reading has a short way for
         target = getitem(self, index)
     else:
-        target, indices = _read(self, index)
+        target, indices = _read_subscript(self, index)
     if isinstance(value, Tensor):
         if value._type.device != target._type.device and not value.ndim:
             value = value.to(target._type.device)
@@ -275,7 +275,7 @@ def _has_items(item: Any) -> bool:
     return hasattr(item, "__len__") and not isinstance(item, str)
 
 
-def _read(self: Tensor, index: Any) -> tuple[Tensor, list[Tensor | None] | None]:
+def _read_subscript(self: Tensor, index: Any) -> tuple[Tensor, list[Tensor | None] | None]:
     """The view that the subscript's basic part makes of *self*, and the index tensors that apply to it, None if there
     are none.
     """
@@ -300,10 +300,21 @@ def _read(self: Tensor, index: Any) -> tuple[Tensor, list[Tensor | None] | None]
             operands={"input": self},
             fix="give fewer indices" if shape else "use .item() to read a 0-d tensor",
         )
+    entries, tensors, advanced, plain = _read_items(self, items, len(shape) - named)
+    if not advanced:
+        return _subscript(self, entries), None
+    seen = self if plain else _subscript(self, entries)
+    return seen, index_tensors("index", seen, tensors)
+
+
+def _read_items(self: Tensor, items: list[Any], whole: int) -> tuple[tuple[Entry, ...], list[Any], bool, bool]:
+    """What the basic *items* say of each dimension, what index tensors say, whether there are any of the latter, and
+    whether the former leave *self* as it is; *whole* dimensions are named by no item.
+    """
+    shape = self._array.shape
     entries: list[Entry] = []
     tensors: list[Any] = []
-    dim, kept, spent, advanced, plain = 0, len(shape) - named, False, False, True
-    ellipsis_seen = False
+    dim, spent, advanced, plain, ellipsis_seen = 0, False, False, True, False
 
     def keep(count: int) -> None:
         nonlocal dim
@@ -314,17 +325,13 @@ def _read(self: Tensor, index: Any) -> tuple[Tensor, list[Tensor | None] | None]
     for item in items:
         if item is Ellipsis:
             # In PyTorch an ellipsis names all dimensions not named otherwise; a second ellipsis finds none left.
-            spent = ellipsis_seen and kept > 0
+            spent = ellipsis_seen and whole > 0
             if not ellipsis_seen:
-                keep(kept)
-                tensors += [None] * kept
+                keep(whole)
+                tensors += [None] * whole
             ellipsis_seen = True
         elif spent:
-            raise IndexOutOfRange(
-                "index: more than one ellipsis",
-                operands={"input": self},
-                fix="write ... once",
-            )
+            raise IndexOutOfRange("index: more than one ellipsis", operands={"input": self}, fix="write ... once")
         elif item is None or isinstance(item, bool):
             plain = False
             entries.append(None)
@@ -354,10 +361,7 @@ def _read(self: Tensor, index: Any) -> tuple[Tensor, list[Tensor | None] | None]
             advanced = True
             tensors.append(item)
             keep(_consumed(item))
-    if not advanced:
-        return _subscript(self, tuple(entries)), None
-    seen = self if plain else _subscript(self, tuple(entries))
-    return seen, index_tensors("index", seen, tensors)
+    return tuple(entries), tensors, advanced, plain
 
 
 def _mask_of(value: bool, operand: Tensor) -> Tensor:

@@ -7,9 +7,10 @@ from ...base.layout import Shape, broadcast_shapes
 from ...dispatch.op import composite, function
 from ...dispatch.promotion import to_int64
 from ...dispatch.structure import pointwise
-from ...errors import DTypeError, IndexOutOfRange, ShapeError
+from ...errors import IndexOutOfRange, ShapeError
 from ...tensor import Tensor
 from ...tensor.tensor import check_tensor
+from ..declaring.checks import check_dtype
 from ..pointwise.where import _where
 from ..shaping.reshape import _expand, _reshape
 from .gather_scatter import _gather
@@ -60,10 +61,7 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     check_tensor(input, "put", "input")
     check_index("put", input, 0, index)
     check_tensor(source, "put", "source")
-    if source._type.dtype is not input._type.dtype:
-        raise DTypeError(
-            "put: source must have input's dtype", operands={"input": input, "source": source}, fix="convert it first"
-        )
+    check_dtype("put", "source", source, "input", input)
     count = index.numel()
     if source.numel() != count:
         raise IndexOutOfRange(

@@ -17,9 +17,10 @@ from ...dispatch.forward import forward
 from ...dispatch.op import composite, function, gradient, primitive
 from ...dispatch.promotion import Typing
 from ...dispatch.structure import Last, Rowwise
-from ...errors import AutogradError, OptionError, safe_repr
+from ...errors import AutogradError
 from ...tensor import Tensor
 from ..creation.sequences import eye
+from ..declaring.checks import check_choice
 from ..pointwise.maximum import maximum
 from ..reductions.any_all import check_all
 from ..shaping.diagonals import diag_embed
@@ -122,10 +123,9 @@ def _linalg_eigvalsh(input: Tensor, upper: bool) -> Tensor:
 
 
 def _is_upper(op: str, UPLO: Any) -> bool:
-    if UPLO not in ("L", "U", "l", "u"):
-        raise OptionError(
-            f"{op}: UPLO is {safe_repr(UPLO)}", fix='choose "L" for the lower triangle or "U" for the upper triangle'
-        )
+    check_choice(
+        op, "UPLO", UPLO, ("L", "U", "l", "u"), fix='choose "L" for the lower triangle or "U" for the upper triangle'
+    )
     return UPLO in ("U", "u")
 
 

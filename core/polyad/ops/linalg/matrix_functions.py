@@ -9,10 +9,11 @@ from ...base.dtypes import bool_, float32
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import first
 from ...dispatch.structure import Last, Rowwise, row_major
-from ...errors import ArgumentTypeError, ShapeError, safe_repr
+from ...errors import ShapeError
 from ...tensor import Tensor
 from ...tensor.tensor import check_tensor, has_data
 from ..creation.sequences import eye
+from ..declaring.checks import check_int
 from ..declaring.shape_rules import same
 from ..indexing.slicing import narrow
 from ..pointwise.where import _where
@@ -108,8 +109,7 @@ def matrix_exp(A: Tensor) -> Tensor:
 def power(op: str, name: str, A: Any, n: Any) -> Tensor:
     """A^n of what the user gave, by repeated squaring; raises as `matrix_power` says."""
     check_tensor(A, op, name)
-    if isinstance(n, bool) or not isinstance(n, int):
-        raise ArgumentTypeError(f"{op}: n is {safe_repr(n)}, not an int", fix="pass an int")
+    check_int(op, "n", n)
     if A.ndim < 2 or A.shape[-1] != A.shape[-2]:
         raise ShapeError(
             f"{op}: {name} {tuple(A.shape)} is no batch of square matrices",

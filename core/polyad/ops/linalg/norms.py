@@ -16,10 +16,11 @@ from ...dispatch.structure import Reduction
 from ...errors import ArgumentTypeError, DTypeError, IndexOutOfRange, OptionError, ShapeError, safe_repr
 from ...tensor import Tensor
 from ...tensor.tensor import check_tensor
+from ..declaring.checks import check_least, check_ndim, check_number
 from ..pointwise.arithmetic import _add, _div, _mul
 from ..pointwise.where import _where
 from ..reductions.max_min import _amax, _amin
-from ..reductions.sums import _sum, kept
+from ..reductions.sums import _sum, keep_dims
 from .operands import matrices
 from .svd import _linalg_svdvals
 
@@ -27,18 +28,18 @@ if TYPE_CHECKING:
     Dims = int | tuple[int, ...] | list[int] | None
 
 
-def _magnitude(types: Signature, params: Mapping[str, Any]) -> Typing:
+def _norm_dtype(types: Signature, params: Mapping[str, Any]) -> Typing:
     typing = floating_only("vector_norm", first)(types, params)
     return Typing(typing.casts, (typing.outputs[0].to_real(),))
 
 
-@composite(dtype=_magnitude, structure=Reduction("dims"), grad_name="LinalgVectorNormBackward0", method=False)
+@composite(dtype=_norm_dtype, structure=Reduction("dims"), grad_name="LinalgVectorNormBackward0", method=False)
 def _norm2(input: Tensor, ord: float, dims: tuple[int, ...], keepdim: bool) -> Tensor:
     """The Euclidean norm over *dims*; *ord* is 2."""
     return _norm(input, ord, dims, keepdim)
 
 
-@composite(dtype=_magnitude, structure=Reduction("dims"), grad_name="LinalgVectorNormBackward0", method=False)
+@composite(dtype=_norm_dtype, structure=Reduction("dims"), grad_name="LinalgVectorNormBackward0", method=False)
 def _norm(input: Tensor, ord: float, dims: tuple[int, ...], keepdim: bool) -> Tensor:
     """(sum of abs(input) ** ord) ** (1 / ord) over *dims*, with the limits of it at 0 and the infinities."""
     real = input._type.dtype.to_real()
@@ -63,7 +64,7 @@ def _norm(input: Tensor, ord: float, dims: tuple[int, ...], keepdim: bool) -> Te
 def _norm_grad(g: Tensor, input: Tensor, ord: float, dims: tuple[int, ...], keepdim: bool, out: Tensor) -> Tensor:
     """The subgradient 0 at 0, as PyTorch's."""
     shape = input._array.shape
-    g, out = kept(g, shape, dims, keepdim), kept(out, shape, dims, keepdim)
+    g, out = keep_dims(g, shape, dims, keepdim), keep_dims(out, shape, dims, keepdim)
     if ord == 0:
         zeros: Tensor = PUBLIC["zeros_like"].call(input)
         return zeros
@@ -129,8 +130,7 @@ def vector_norm(
     tensor(5.)
     """
     check_tensor(x, "vector_norm", "x")
-    if isinstance(ord, bool) or not isinstance(ord, (int, float)):
-        raise ArgumentTypeError(f"vector_norm: ord is {safe_repr(ord)}, not a number", fix="pass a number, inf or -inf")
+    check_number("vector_norm", "ord", ord, fix="pass a number, inf or -inf")
     if dtype is not None:
         x = _converted("vector_norm", x, dtype)
     dims = normalize_dims(dim, x.ndim, "vector_norm")
@@ -284,8 +284,7 @@ def norm_over(input: Tensor, p: float, dims: tuple[int, ...], keepdim: bool) -> 
 
 
 def _order(op: str, p: Any) -> float:
-    if isinstance(p, bool) or not isinstance(p, (int, float)):
-        raise ArgumentTypeError(f"{op}: p is {safe_repr(p)}, not a number", fix="pass a number or inf")
+    check_number(op, "p", p, fix="pass a number or inf")
     return float(p)
 
 
@@ -305,12 +304,8 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float, *, out: Tensor | N
     order, operands = _order("renorm", p), {"input": input}
     if not order > 0:
         raise ShapeError(f"renorm: p is {p}, not positive", operands=operands, fix="choose a p above 0")
-    if not maxnorm >= 0:
-        raise ShapeError(f"renorm: maxnorm is {maxnorm}, below 0", operands=operands, fix="choose 0 or more")
-    if input.ndim < 2:
-        raise ShapeError(
-            f"renorm: input has {input.ndim} dimensions, fewer than two", operands=operands, fix="unsqueeze it"
-        )
+    check_least("renorm", "maxnorm", maxnorm, 0, operands=operands, fix="choose 0 or more")
+    check_ndim("renorm", "input", input, 2, None, operands=operands, fix="unsqueeze it")
     at = normalize_dim(dim, input.ndim, "renorm")
     length = norm_over(input, order, tuple([other for other in range(input.ndim) if other != at]), True)
     # PyTorch's guard against division by zero, which also keeps a result from exceeding maxnorm by rounding.

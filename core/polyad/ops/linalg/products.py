@@ -10,6 +10,7 @@ from ...dispatch.op import function
 from ...errors import ArgumentTypeError, DTypeError, ShapeError
 from ...tensor import Tensor
 from ...tensor.tensor import check_tensor
+from ..declaring.checks import check_least
 from ..pointwise.arithmetic import _mul, conjugate
 from ..products.cross import cross_along
 from ..products.matmul import _gemm
@@ -92,8 +93,7 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:
     if check_tensor(x, "vander", "x")._type.dtype.category == BOOL:
         raise DTypeError("vander: x is bool", operands={"x": x}, fix="convert it to an integer dtype")
     count = N if N is not None else x._array.shape[-1] if x.ndim else 1
-    if count < 2:
-        raise ShapeError(f"vander: N is {count}, not 2 or more", operands={"x": x}, fix="give an N above 1")
+    check_least("vander", "N", count, 2, operands={"x": x}, fix="give an N above 1")
     return powers_of(x if x.ndim else x.reshape(1), int(count))
 
 

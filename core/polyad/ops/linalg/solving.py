@@ -14,11 +14,12 @@ from ...dispatch.forward import forward
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import Typing
 from ...dispatch.structure import Last, Rowwise, columns, opaque
-from ...errors import ArgumentTypeError, OptionError, ShapeError, safe_repr
+from ...errors import ArgumentTypeError, ShapeError, safe_repr
 from ...tensor import Tensor
 from ...tensor.tensor import check_tensor
 from ..creation.factories import full
 from ..creation.sequences import eye
+from ..declaring.checks import check_choice, check_int
 from ..reductions.any_all import anywhere
 from .factorizations import _linalg_lu_factor_ex, _linalg_lu_solve, _linalg_qr
 from .operands import (
@@ -239,8 +240,7 @@ def tensorinv(A: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
     polyad.Size([2, 3, 6])
     """
     check_tensor(A, "tensorinv", "A")
-    if isinstance(ind, bool) or not isinstance(ind, int):
-        raise ArgumentTypeError(f"tensorinv: ind is {safe_repr(ind)}, not an int", fix="pass an int")
+    check_int("tensorinv", "ind", ind)
     if not 0 < ind <= A.ndim:
         raise ShapeError(
             f"tensorinv: ind is {ind}, but A has {A.ndim} dimensions",
@@ -366,10 +366,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
     same_dtype("lstsq", A=A, B=B)
     if driver is None:
         driver = "gelsy"
-    if driver not in DRIVERS:
-        raise OptionError(
-            f"lstsq: driver is {safe_repr(driver)}", operands={"A": A}, fix=f"choose one of {', '.join(DRIVERS)}"
-        )
+    check_choice("lstsq", "driver", driver, DRIVERS, operands={"A": A}, fix=f"choose one of {', '.join(DRIVERS)}")
     rows, columns = A._array.shape[-2:]
     vector = A.ndim - 1 == B.ndim and B._array.shape == A._array.shape[:-1]
     if not B.ndim or (B.ndim == 1 and not vector) or (not vector and B._array.shape[-2] != rows):

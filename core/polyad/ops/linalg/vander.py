@@ -5,9 +5,9 @@ from __future__ import annotations
 from ...base.dtypes import FLOATING, int64
 from ...base.layout import normalize_shape
 from ...dispatch.op import function
-from ...errors import ShapeError
 from ...tensor import Tensor
 from ..creation.factories import _full
+from ..declaring.checks import check_least
 from ..products.mm import check_rank
 from ..reductions.cumulative import _cumprod
 from ..shaping.flipping import _flip
@@ -40,7 +40,6 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     """
     check_rank("vander", 1, x=x)
     count = x._array.shape[0] if N is None else normalize_shape((N,), "vander")[0]
-    if count < 0:
-        raise ShapeError(f"vander: N is {count}, below 0", operands={"x": x}, fix="choose N of 0 or more")
+    check_least("vander", "N", count, 0, operands={"x": x}, fix="choose N of 0 or more")
     powers = powers_of(x, count)
     return powers if increasing else _flip(powers, (1,))

@@ -163,7 +163,9 @@ def _copy_into(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
         # What is written gets a node of its own: hooks on src are not hooks on the copy. What was there before gets a
         # gradient of zeros.
         calls = [
-            (node, formula, ()) for node, formula in ((result._node, _same), (self._node, _zeros)) if node is not None
+            (node, formula, ())
+            for node, formula in ((result._node, _pass_gradient), (self._node, _zero_gradient))
+            if node is not None
         ]
         if result is src:
             result = src._alias()
@@ -276,11 +278,11 @@ COPY = declare(Effect("copy_", copy_, _copy_into, reads=(1,), writes=0, result=R
 FILL = declare(Effect("fill_", fill_, _fill, reads=(1,), writes=0, result=Result.TARGET))
 
 
-def _same(gradient: Tensor) -> Tensor:
+def _pass_gradient(gradient: Tensor) -> Tensor:
     return gradient
 
 
-def _zeros(gradient: Tensor) -> Tensor:
+def _zero_gradient(gradient: Tensor) -> Tensor:
     from ..creation.factories import zeros_like
 
     return zeros_like(gradient)

@@ -50,7 +50,7 @@ def share_memory_(self: Tensor) -> Tensor:
         return self
     old = self.untyped_storage()
     with no_grad():
-        self.set_(map_segment(_filled(old)), self.storage_offset(), self.shape, self.stride())
+        self.set_(map_segment(_make_segment(old)), self.storage_offset(), self.shape, self.stride())
     return self
 
 
@@ -67,7 +67,7 @@ def is_shared(self: Tensor) -> bool:
     return storage is not None and (storage.origin or storage).segment is not None
 
 
-def _filled(old: Any) -> int:
+def _make_segment(old: Any) -> int:
     """A segment with the bytes of a storage, and one byte if there are none, since nothing empty is mapped."""
     descriptor = new_segment()
     try:

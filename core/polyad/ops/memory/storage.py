@@ -176,10 +176,10 @@ def _resized(self: Tensor, shape: Shape, strides: Strides) -> Tensor:
         )
         storage = Storage(memory, backend, type_.dtype.itemsize)
     array = backend.as_strided(storage.root, type_.dtype, shape, strides, 0 if 0 in shape else offset)
-    return _show(self, _shown(array, type_, storage, offset))
+    return _show(self, _show_storage(array, type_, storage, offset))
 
 
-def _shown(array: Any, type_: Any, storage: Storage, offset: int) -> Tensor:
+def _show_storage(array: Any, type_: Any, storage: Storage, offset: int) -> Tensor:
     tensor = Tensor._of(array, type_)
     tensor._storage, tensor._view = storage, ViewOf(None, offset)
     return tensor
@@ -227,9 +227,9 @@ def as_subclass(self: Tensor, cls: type[Tensor]) -> Tensor:
     alias._node = self._node
     if self._node is not None and isinstance(self._node, Leaf):
         # The leaf's node stays the leaf's alone.
-        alias._node = make_node("AliasBackward0", [(self._node, _same, ())], self._array.shape, self._type)
+        alias._node = make_node("AliasBackward0", [(self._node, _pass_gradient, ())], self._array.shape, self._type)
     return alias
 
 
-def _same(gradient: Tensor) -> Tensor:
+def _pass_gradient(gradient: Tensor) -> Tensor:
     return gradient

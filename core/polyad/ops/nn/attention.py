@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from ...base.dtypes import BOOL, FLOATING, bfloat16, bool_, float16, float32
+from ...base.dtypes import BOOL, FLOATING, bool_, float32
 from ...base.layout import Shape, broadcast_shapes, contiguous_strides
 from ...base.memory_formats import dense_strides_like
 from ...base.state import warn_user
@@ -23,6 +23,8 @@ from ...errors import DTypeError, IndexOutOfRange, ShapeError, UnsupportedDType,
 from ...tensor import Tensor
 from ...tensor.tensor import check_tensor
 from ..creation.factories import ones, zeros
+from ..declaring.checks import check_floating
+from ..declaring.half_types import HALF_TYPES, half_to_float32
 from ..memory.copying import _copy_strided
 from ..pointwise.where import _where
 from ..products.matmul import matmul
@@ -37,16 +39,10 @@ if TYPE_CHECKING:
 
     from ...backend.interface import Signature
 
-_HALF = (float16, bfloat16)
-
-
-def _wide(input: Tensor) -> Tensor:
-    return input.to(float32) if input._type.dtype in _HALF else input
-
 
 def _with_sums(types: Signature, params: Mapping[str, Any]) -> Typing:
     dtype = types[0].dtype
-    return Typing((None,) * len(types), (dtype, float32 if dtype in _HALF else dtype))
+    return Typing((None,) * len(types), (dtype, float32 if dtype in HALF_TYPES else dtype))
 
 
 def _averages(query: Shape, key: Shape, value: Shape, *rest: Any) -> tuple[Shape, Shape]:
@@ -56,12 +52,12 @@ def _averages(query: Shape, key: Shape, value: Shape, *rest: Any) -> tuple[Shape
 
 def _scores(query: Tensor, key: Tensor, attn_mask: Tensor | None, is_causal: bool, scale: float) -> Tensor:
     """How queries and keys agree (..., L, S); minus infinity where a query may not attend to a key."""
-    scores = matmul(_wide(query) * scale, _wide(key).transpose(-2, -1))
+    scores = matmul(half_to_float32(query) * scale, half_to_float32(key).transpose(-2, -1))
     if attn_mask is not None:
         if attn_mask._type.dtype is bool_:
             scores = _where(attn_mask, scores, -math.inf)
         else:
-            scores = scores + _wide(attn_mask)
+            scores = scores + half_to_float32(attn_mask)
     if is_causal:
         earlier = ones(scores._array.shape[-2:], dtype=bool_, device=scores.device).tril()
         scores = _where(earlier, scores, -math.inf)
@@ -96,7 +92,7 @@ def _attention(
 ) -> tuple[Tensor, Tensor]:
     """Averages (..., L, V) of *value* (..., S, V) by softmax of ``scale * query @ key.T``, and log-sums (..., L)."""
     weights, sums = _weights(_scores(query, key, attn_mask, is_causal, scale))
-    return matmul(weights, _wide(value)).to(query.dtype), sums
+    return matmul(weights, half_to_float32(value)).to(query.dtype), sums
 
 
 def _like_operands(types: Signature, params: Mapping[str, Any]) -> Typing:
@@ -127,14 +123,14 @@ def _attention_backward(
     scale: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The gradients of `attention`, with all dimensions of batches; *averages* and *sums* are what it gave."""
-    wide = _wide(grad)
+    wide = half_to_float32(grad)
     weights, _ = _weights(_scores(query, key, attn_mask, is_causal, scale))
-    of_weights = matmul(wide, _wide(value).transpose(-2, -1))
+    of_weights = matmul(wide, half_to_float32(value).transpose(-2, -1))
     weighted = weights * of_weights
     of_scores = (weighted - weights * weighted.sum(-1, keepdim=True)) * scale
     return (
-        matmul(of_scores, _wide(key)).to(query.dtype),
-        matmul(of_scores.transpose(-2, -1), _wide(query)).to(key.dtype),
+        matmul(of_scores, half_to_float32(key)).to(query.dtype),
+        matmul(of_scores.transpose(-2, -1), half_to_float32(query)).to(key.dtype),
         matmul(weights.transpose(-2, -1), wide).to(value.dtype),
     )
 
@@ -159,10 +155,7 @@ def _check_operands(op: str, query: Tensor, key: Tensor, value: Tensor) -> dict[
         raise DTypeError(
             f"{op}: query, key and value differ in dtype", operands=operands, fix="convert them to the same dtype"
         )
-    if dtype.category != FLOATING:
-        raise UnsupportedDType(
-            f"{op}: query is {dtype.name}, not floating point", operands=operands, fix="convert it: query.float()"
-        )
+    check_floating(op, "query", dtype, UnsupportedDType, operands=operands, fix="convert it: query.float()")
     shapes = [query._array.shape, key._array.shape, value._array.shape]
     if min(map(len, shapes)) < 2:
         raise ShapeError(
@@ -239,7 +232,7 @@ def scaled_dot_product_attention(
     factor = float(scale) if scale is not None else 1 / math.sqrt(size) if size else 1.0
     if dropout_p or (attn_mask is not None and attn_mask.requires_grad):
         weights, _ = _weights(_scores(query, key, attn_mask, is_causal, factor))
-        result = matmul(dropout(weights, dropout_p), _wide(value)).to(query.dtype).contiguous()
+        result = matmul(dropout(weights, dropout_p), half_to_float32(value)).to(query.dtype).contiguous()
     else:
         result = _attention(query, key, value, attn_mask, bool(is_causal), factor)[0]
     found = result._array.shape
@@ -323,7 +316,7 @@ def _refused(what: str, fix: str, **operands: Any) -> ShapeError:
     )
 
 
-def _added(name: str, mask: Tensor | None, query: Tensor, beside: Tensor | None) -> Tensor | None:
+def _mask_to_add(name: str, mask: Tensor | None, query: Tensor, beside: Tensor | None) -> Tensor | None:
     """A mask of bool (True: do not attend) or numbers as numbers to add to the scores."""
     if mask is None:
         return None
@@ -344,9 +337,9 @@ def _added(name: str, mask: Tensor | None, query: Tensor, beside: Tensor | None)
 
 
 def _check_inputs(
-    query: Tensor, key: Tensor, value: Tensor, padding: Tensor | None, mask: Tensor | None, heads: int
-) -> bool:
-    """Whether there is a batch. Raises for numbers of dimensions that do not go together."""
+    query: Tensor, key: Tensor, value: Tensor, padding: Tensor | None, mask: Tensor | None, is_causal: bool
+) -> None:
+    """Raise for numbers of dimensions that do not go together, and for an *is_causal* without a mask."""
     for name, tensor in (("query", query), ("key", key), ("value", value)):
         check_tensor(tensor, "multi_head_attention_forward", name)
     given = {"query": query, "key": key, "value": value}
@@ -363,7 +356,8 @@ def _check_inputs(
         )
     if mask is not None and mask.ndim not in (2, 3):
         raise _refused(f"attn_mask has {mask.ndim} dimensions, not 2 or 3", "give (L, S)", attn_mask=mask, **given)
-    return query.ndim == 3
+    if is_causal and mask is None:
+        raise _refused("is_causal says what attn_mask is, and there is none", "pass attn_mask", query=query)
 
 
 def _projected(
@@ -385,6 +379,126 @@ def _projected(
         linear(tensor, part, shift) for tensor, part, shift in zip((query, key, value), parts, biases, strict=True)
     )
     return first, second, third
+
+
+def _heads(query: Tensor, embed_dim: int, num_heads: int) -> tuple[int, int]:
+    """How many heads there are, and the features of each."""
+    size = query._array.shape[2]
+    if size != embed_dim:
+        raise _refused(f"query has {size} features, not {embed_dim}", "give query (L, N, E)", query=query)
+    if num_heads < 1:
+        raise _refused(f"num_heads is {num_heads}", "give 1 or more heads", query=query)
+    if size % num_heads:
+        raise _refused(f"{size} features cannot be split into {num_heads} heads", "choose a divisor", query=query)
+    return num_heads, size // num_heads
+
+
+def _projections(
+    query: Tensor, key: Tensor, value: Tensor, together: Tensor | None, separate: tuple[Tensor | None, ...] | None
+) -> tuple[Tensor, ...]:
+    """The weight that projects all three inputs, or where they are *separate* the weight of each."""
+    same = slice(0, 3 if separate is None else 2)
+    if key._array.shape[same] != value._array.shape[same]:
+        raise _refused("key and value do not agree", "give both as (S, N, E)", key=key, value=value)
+    if separate is None:
+        if together is None:
+            raise _refused("in_proj_weight is missing", "pass it, or use_separate_proj_weight=True", query=query)
+        return (together,)
+    for name, weight in zip("qkv", separate, strict=True):
+        if weight is None:
+            raise _refused(f"use_separate_proj_weight needs {name}_proj_weight", "pass it", query=query)
+    return separate  # type: ignore[return-value]  # none is missing
+
+
+def _check_projections(
+    query: Tensor, weights: tuple[Tensor, ...], bias: Tensor | None, out_weight: Tensor, out_bias: Tensor | None
+) -> None:
+    size = query._array.shape[2]
+    check_tensor(out_weight, "multi_head_attention_forward", "out_proj_weight")
+    given = {
+        "in_proj_weight": (weights[0] if len(weights) == 1 else None, (3 * size, size)),
+        "in_proj_bias": (bias, (3 * size,)),
+        "out_proj_weight": (out_weight, (*out_weight._array.shape[:1], size)),
+        "out_proj_bias": (out_bias, out_weight._array.shape[:1]),
+    }
+    for name, (tensor, shape) in given.items():
+        if tensor is not None and tensor._array.shape != shape:
+            raise _refused(f"{name} is not {shape}", f"query has {size} features", query=query, **{name: tensor})
+
+
+def _by_heads(
+    mask: Tensor | None, added: Tensor | None, pairs: tuple[int, int], each: tuple[int, int]
+) -> Tensor | None:
+    """*added*, which *mask* became, with dimensions of samples and of heads, if it has a row for *each* of these;
+    *pairs* are the numbers of queries and keys.
+    """
+    if mask is None:
+        return added
+    wanted = pairs if mask.ndim == 2 else (each[0] * each[1], *pairs)
+    if mask._array.shape != wanted:
+        raise _refused(f"attn_mask {tuple(mask.shape)} is not {wanted}", "expand it", attn_mask=mask)
+    return added.unflatten(0, each) if added is not None and added.ndim == 3 else added
+
+
+def _with_bias(
+    k: Tensor, v: Tensor, bias_k: Tensor | None, bias_v: Tensor | None, static: bool
+) -> tuple[Tensor, Tensor]:
+    """The projected keys and values, and one more of each if there are biases."""
+    if (bias_k is None) != (bias_v is None):
+        raise _refused("bias_k and bias_v go together", "pass both or none", bias_k=bias_k, bias_v=bias_v)
+    if bias_k is None or bias_v is None:
+        return k, v
+    if static:
+        raise _refused("bias_k and bias_v do not go with static keys", "leave them out", bias_k=bias_k)
+    shape = (1, *k._array.shape[1:])
+    return cat([k, bias_k.expand(shape)]), cat([v, bias_v.expand(shape)])
+
+
+def _with_padding(added: Tensor | None, padding: Tensor | None, keys: tuple[int, int], further: int) -> Tensor | None:
+    """All that is added to the scores, of *keys* (N, S): of these the *further* ones are not masked."""
+    if padding is not None:
+        wanted = (keys[0], keys[1] - further)
+        if padding._array.shape != wanted:
+            raise _refused(
+                f"key_padding_mask {tuple(padding.shape)} is not {wanted}",
+                "give a number for each key",
+                key_padding_mask=padding,
+            )
+        padding = padding.unsqueeze(1).unsqueeze(1)
+        added = padding if added is None else added + padding
+    if further and added is not None:
+        beyond = zeros((*added._array.shape[:-1], further), dtype=added.dtype, device=added.device)
+        added = cat([added, beyond], -1)
+    return added
+
+
+def _attend(
+    q: Tensor, k: Tensor, v: Tensor, added: Tensor | None, dropout_p: float, causal: bool, need_weights: bool
+) -> tuple[Tensor, Tensor | None]:
+    """What all heads give (N, heads, L, width) and, with *need_weights*, the weights."""
+    check_floating(
+        "multi_head_attention_forward",
+        "query",
+        q._type.dtype,
+        UnsupportedDType,
+        operands={"query": q},
+        fix="convert it: query.float()",
+        complex=True,
+    )
+    if not need_weights:
+        return scaled_dot_product_attention(q, k, v, added, dropout_p, causal), None
+    scores = matmul(q * math.sqrt(1 / q._array.shape[-1]), k.transpose(-2, -1))
+    shares = softmax(scores if added is None else scores + added, -1)
+    if dropout_p:
+        shares = dropout(shares, dropout_p)
+    return matmul(shares, v), shares
+
+
+def _join_heads(out: Tensor, turned: bool, weight: Tensor, bias: Tensor | None) -> Tensor:
+    """The heads projected together, (L, N, F); *turned* in memory as (N, L, F)."""
+    if turned:
+        return linear(out.transpose(1, 2).flatten(2), weight, bias).transpose(0, 1)
+    return linear(out.permute(2, 0, 1, 3).flatten(2), weight, bias)
 
 
 @function(namespace="nn.functional")
@@ -437,115 +551,38 @@ def multi_head_attention_forward(
     tensor([[[0.6698, 0.3302],
              [0.3302, 0.6698]]])
     """
-    batched = _check_inputs(query, key, value, key_padding_mask, attn_mask, num_heads)
+    _check_inputs(query, key, value, key_padding_mask, attn_mask, is_causal)
+    batched = query.ndim == 3
     if not batched:
         alike = query is key and key is value
         query = query.unsqueeze(1)
         key, value = (query, query) if alike else (key.unsqueeze(1), value.unsqueeze(1))
         key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
-    steps, count, size = query._array.shape
-    if is_causal and attn_mask is None:
-        raise _refused("is_causal says what attn_mask is, and there is none", "pass attn_mask", query=query)
-    if size != embed_dim_to_check:
-        raise _refused(f"query has {size} features, not {embed_dim_to_check}", "give query (L, N, E)", query=query)
-    if num_heads < 1:
-        raise _refused(f"num_heads is {num_heads}", "give 1 or more heads", query=query)
-    width = size // num_heads
-    if width * num_heads != size:
-        raise _refused(f"{size} features cannot be split into {num_heads} heads", "choose a divisor", query=query)
-    same = slice(0, 2 if use_separate_proj_weight else 3)
-    if key._array.shape[same] != value._array.shape[same]:
-        raise _refused("key and value do not agree", "give both as (S, N, E)", key=key, value=value)
-    weights: tuple[Tensor | None, ...] = (in_proj_weight,)
-    if use_separate_proj_weight:
-        weights = (q_proj_weight, k_proj_weight, v_proj_weight)
-        missing = [name for name, weight in zip("qkv", weights, strict=True) if weight is None]
-        if missing:
-            raise _refused(f"use_separate_proj_weight needs {missing[0]}_proj_weight", "pass it", query=query)
-    elif in_proj_weight is None:
-        raise _refused("in_proj_weight is missing", "pass it, or use_separate_proj_weight=True", query=query)
-    check_tensor(out_proj_weight, "multi_head_attention_forward", "out_proj_weight")
-    given = {
-        "in_proj_weight": (None if use_separate_proj_weight else in_proj_weight, (3 * size, size)),
-        "in_proj_bias": (in_proj_bias, (3 * size,)),
-        "out_proj_weight": (out_proj_weight, (*out_proj_weight._array.shape[:1], size)),
-        "out_proj_bias": (out_proj_bias, out_proj_weight._array.shape[:1]),
-    }
-    for name, (tensor, shape) in given.items():
-        if tensor is not None and tensor._array.shape != shape:
-            raise _refused(f"{name} is not {shape}", f"query has {size} features", query=query, **{name: tensor})
-    padding = _added("key_padding_mask", key_padding_mask, query, attn_mask)
+    heads = _heads(query, embed_dim_to_check, num_heads)
+    count, size = query._array.shape[1:]
+    separate = (q_proj_weight, k_proj_weight, v_proj_weight)
+    weights = _projections(query, key, value, in_proj_weight, separate if use_separate_proj_weight else None)
+    _check_projections(query, weights, in_proj_bias, out_proj_weight, out_proj_bias)
+    padding = _mask_to_add("key_padding_mask", key_padding_mask, query, attn_mask)
     only_causal = is_causal and padding is None and not need_weights
-    added = None if only_causal else _added("attn_mask", attn_mask, query, None)
+    added = None if only_causal else _mask_to_add("attn_mask", attn_mask, query, None)
 
-    q, k, v = _projected(query, key, value, weights, in_proj_bias, size)  # type: ignore[arg-type]
-
-    if attn_mask is not None:
-        wanted: tuple[int, ...] = (steps, key._array.shape[0])
-        if attn_mask.ndim == 3:
-            wanted = (count * num_heads, *wanted)
-        if attn_mask._array.shape != wanted:
-            raise _refused(f"attn_mask {tuple(attn_mask.shape)} is not {wanted}", "expand it", attn_mask=attn_mask)
-        if added is not None and added.ndim == 3:
-            added = added.unflatten(0, (count, num_heads))
-
-    further = 0
-    if (bias_k is None) != (bias_v is None):
-        raise _refused("bias_k and bias_v go together", "pass both or none", bias_k=bias_k, bias_v=bias_v)
-    if bias_k is not None and bias_v is not None:
-        if static_k is not None or static_v is not None:
-            raise _refused("bias_k and bias_v do not go with static keys", "leave them out", bias_k=bias_k)
-        k, v = cat([k, bias_k.expand(1, count, size)]), cat([v, bias_v.expand(1, count, size)])
-        further += 1
-
-    heads = (num_heads, width)
+    q, k, v = _projected(query, key, value, weights, in_proj_bias, size)
+    added = _by_heads(attn_mask, added, (query._array.shape[0], key._array.shape[0]), (count, num_heads))
+    k, v = _with_bias(k, v, bias_k, bias_v, static_k is not None or static_v is not None)
     q = q.unflatten(-1, heads).permute(1, 2, 0, 3)
     k = _static("static_k", static_k, k, count, heads)
     v = _static("static_v", static_v, v, count, heads)
     if add_zero_attn:
-        nothing = zeros((count, num_heads, 1, width), dtype=k.dtype, device=k.device)
+        nothing = zeros((count, num_heads, 1, heads[1]), dtype=k.dtype, device=k.device)
         k, v = cat([k, nothing], 2), cat([v, nothing], 2)
-        further += 1
-    length = k._array.shape[2]
-
-    if padding is not None:
-        if padding._array.shape != (count, length - further):
-            raise _refused(
-                f"key_padding_mask {tuple(padding.shape)} is not {(count, length - further)}",
-                "give a number for each key",
-                key_padding_mask=key_padding_mask,
-            )
-        padding = padding.unsqueeze(1).unsqueeze(1)
-        added = padding if added is None else added + padding
-    if further and added is not None:
-        beyond = zeros((*added._array.shape[:-1], further), dtype=added.dtype, device=added.device)
-        added = cat([added, beyond], -1)
-    if not training:
-        dropout_p = 0.0
-
-    if q._type.dtype.category < FLOATING:
-        raise UnsupportedDType(
-            f"multi_head_attention_forward: query is {q._type.dtype.name}, not floating point",
-            operands={"query": query},
-            fix="convert it: query.float()",
-        )
-    if need_weights:
-        scores = matmul(q * math.sqrt(1 / width), k.transpose(-2, -1))
-        shares = softmax(scores if added is None else scores + added, -1)
-        if dropout_p:
-            shares = dropout(shares, dropout_p)
-        out = matmul(shares, v)
-    else:
-        out = scaled_dot_product_attention(q, k, v, added, dropout_p, only_causal)
-    if _is_turned(query):
-        out = linear(out.transpose(1, 2).flatten(2), out_proj_weight, out_proj_bias).transpose(0, 1)
-    else:
-        out = linear(out.permute(2, 0, 1, 3).flatten(2), out_proj_weight, out_proj_bias)
-    if not need_weights:
-        return (out if batched else out.squeeze(1)), None
-    if average_attn_weights:
+    further = int(bias_k is not None) + bool(add_zero_attn)
+    added = _with_padding(added, padding, (count, k._array.shape[2]), further)
+    out, shares = _attend(q, k, v, added, dropout_p if training else 0.0, only_causal, need_weights)
+    out = _join_heads(out, _is_turned(query), out_proj_weight, out_proj_bias)
+    if shares is not None and average_attn_weights:
         shares = shares.mean(1)
-    return (out, shares) if batched else (out.squeeze(1), shares.squeeze(0))
+    return (out, shares) if batched else (out.squeeze(1), None if shares is None else shares.squeeze(0))
 
 
 def _is_turned(input: Tensor) -> bool:

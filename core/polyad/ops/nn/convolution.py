@@ -225,24 +225,24 @@ def _check_operands(op: str, count: int, input: Any, weight: Any, bias: Any, fir
     if weight._type.dtype is not dtype or (bias is not None and bias._type.dtype is not dtype):
         raise DTypeError(
             f"{op}: input, weight and bias must have one dtype",
-            operands=_named(input, weight, bias),
+            operands=_name_operands(input, weight, bias),
             fix=f"convert the input: input.to({weight._type.dtype})",
         )
     if dtype.category == BOOL:
         raise DTypeError(
             f"{op}: bool tensors have no products to add up",
-            operands=_named(input, weight, bias),
+            operands=_name_operands(input, weight, bias),
             fix="convert them first: input.float()",
         )
     if len(weight._array.shape) != count + 2:
         raise ShapeError(
             f"{op}: weight has {len(weight._array.shape)} dimensions, not {count + 2}",
-            operands=_named(input, weight, bias),
+            operands=_name_operands(input, weight, bias),
             fix=f"give ({first}, {_KERNELS[count]})",
         )
 
 
-def _named(input: Tensor, weight: Tensor, bias: Tensor | None) -> dict[str, Tensor]:
+def _name_operands(input: Tensor, weight: Tensor, bias: Tensor | None) -> dict[str, Tensor]:
     operands = {"input": input, "weight": weight, "bias": bias}
     return {name: value for name, value in operands.items() if value is not None}
 
@@ -257,7 +257,7 @@ def _renamed(op: str, error: ShapeError, input: Tensor, weight: Tensor, bias: Te
     fix = error.fix or ""
     if fix.startswith(CHANNELS_LAST) and len(input._array.shape) < len(weight._array.shape):  # one without a batch
         fix = to_front(len(input._array.shape), 0)
-    return ShapeError(message, operands=_named(input, weight, bias), fix=fix)
+    return ShapeError(message, operands=_name_operands(input, weight, bias), fix=fix)
 
 
 def _padding_of(op: str, padding: Any, input: Tensor, kernel: Shape, stride: Sizes, dilation: Sizes) -> Any:
@@ -416,7 +416,7 @@ def _transpose(
         if o >= max(s, d):
             raise ShapeError(
                 f"{op}: output_padding {more} must be smaller than stride {step} or dilation {spacing}",
-                operands=_named(input, weight, bias),
+                operands=_name_operands(input, weight, bias),
                 fix="use less output_padding",
             )
         size.append((have - 1) * s - 2 * p + d * (extent - 1) + o + 1)

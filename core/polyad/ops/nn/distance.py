@@ -22,7 +22,7 @@ from ..pointwise.where import _where
 from ..products.matmul import _gemm
 from ..products.mm import check_rank, common_shape, same_dtype
 from ..reductions.sums import _sum
-from ..shaping.combinatorics import _positions
+from ..shaping.combinatorics import _list_positions
 from ..shaping.reshape import _expand, _unsqueeze
 
 
@@ -36,7 +36,7 @@ def _not_negative(op: str, p: Any) -> float:
 # ---------------------------------------------------------------------------------------------------- all pairs
 
 
-def _pairs(x1: Shape, x2: Shape, *rest: Any) -> Shape:
+def _cdist_shape(x1: Shape, x2: Shape, *rest: Any) -> Shape:
     if x1[-1] != x2[-1]:
         raise ShapeError(
             f"cdist: x1 {x1} and x2 {x2} have vectors of different sizes: {x1[-1]} != {x2[-1]}",
@@ -45,7 +45,7 @@ def _pairs(x1: Shape, x2: Shape, *rest: Any) -> Shape:
     return (*broadcast_shapes(x1[:-2], x2[:-2]), x1[-2], x2[-2])
 
 
-@composite(dtype=same_dtype("cdist"), structure=opaque, shape=_pairs, method=False)
+@composite(dtype=same_dtype("cdist"), structure=opaque, shape=_cdist_shape, method=False)
 def _cdist(x1: Tensor, x2: Tensor, p: float) -> Tensor:
     """The *p*-norms of the differences of all pairs of rows."""
     difference = _difference(x1, x2)
@@ -68,7 +68,7 @@ gradient(
 )
 
 
-@composite(dtype=same_dtype("cdist"), structure=opaque, shape=_pairs, method=False)
+@composite(dtype=same_dtype("cdist"), structure=opaque, shape=_cdist_shape, method=False)
 def _euclidean_cdist(x1: Tensor, x2: Tensor) -> Tensor:
     """The Euclidean distances of all pairs of rows, as a product of matrices: |a|**2 + |b|**2 - 2 a.b.
 
@@ -134,7 +134,7 @@ def cdist(
     if compute_mode not in _MODES:
         raise ArgumentError(f"cdist: compute_mode is {safe_repr(compute_mode)}", fix="use one of " + ", ".join(_MODES))
     try:
-        _pairs(x1._array.shape, x2._array.shape)
+        _cdist_shape(x1._array.shape, x2._array.shape)
     except ShapeError as error:
         error.message = error.message.replace("broadcast:", "cdist:", 1)
         error.add_operands(operands)
@@ -151,13 +151,13 @@ def _upper(input: Shape, p: float) -> Shape:
 @composite(dtype=same_dtype("pdist"), structure=opaque, shape=_upper, method=False)
 def _pdist(input: Tensor, p: float) -> Tensor:
     """The *p*-norms of the differences of all pairs of rows, each pair once."""
-    pairs = _positions(input._array.shape[0], 2, False, input._type.device)
+    pairs = _list_positions(input._array.shape[0], 2, False, input._type.device)
     difference = _sub(_index_select(input, pairs[:, 0], 0), _index_select(input, pairs[:, 1], 0))
     return norm_over(difference, p, (1,), False)
 
 
 def _pdist_grad(g: Tensor, input: Tensor, p: float, out: Tensor) -> Tensor:
-    pairs = _positions(input._array.shape[0], 2, False, input._type.device)
+    pairs = _list_positions(input._array.shape[0], 2, False, input._type.device)
     first, second = pairs[:, 0], pairs[:, 1]
     difference = _sub(_index_select(input, first, 0), _index_select(input, second, 0))
     slope = _norm_grad(g, difference, p, (1,), False, out)

@@ -22,7 +22,7 @@ from ...random.generator import Generator, default_generator
 from ...tensor import Tensor
 from ...tensor.tensor import check_tensor
 from ..random.sampling import _chances
-from .activation.arguments import finished
+from .activation.arguments import call_or_write
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -125,7 +125,7 @@ def _zeroed(op: str, input: Tensor, p: float, training: bool, inplace: bool, bat
     noise = _noise(op, input, shape, p)
     if p < 1:
         noise = noise * (1 / (1 - p))
-    return finished(op, lambda x: x * noise, input, inplace)
+    return call_or_write(op, lambda x: x * noise, input, inplace)
 
 
 def of_channels(op: str, input: Tensor, p: float, training: bool, inplace: bool) -> Tensor:
@@ -202,16 +202,16 @@ SELU_FLOOR = 1.7580993408473766
 """Minus the value that `selu` approaches at minus infinity: what a dropped element becomes."""
 
 
-def _kept_normal(op: str, input: Tensor, p: float, training: bool, inplace: bool, shape: Shape) -> Tensor:
+def _drop_to_floor(op: str, input: Tensor, p: float, training: bool, inplace: bool, shape: Shape) -> Tensor:
     if not training or not p:
         return input
     noise = _noise(op, input, shape, p)
     if p == 1:
-        return finished(op, lambda x: x * noise, input, inplace)
+        return call_or_write(op, lambda x: x * noise, input, inplace)
     # An affine map brings mean and variance back to 0 and 1 (Klambauer et al. 2017, "alpha dropout").
     scale = 1 / math.sqrt((SELU_FLOOR**2 * p + 1) * (1 - p))
     shift = (noise - 1) * (SELU_FLOOR * scale) + SELU_FLOOR * scale * p
-    return finished(op, lambda x: x * (noise * scale) + shift, input, inplace)
+    return call_or_write(op, lambda x: x * (noise * scale) + shift, input, inplace)
 
 
 @function(namespace="nn.functional", also={"train": "training"})
@@ -225,7 +225,7 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace
     [-1.0595, 1.315]
     """
     _probability("alpha_dropout", input, p)
-    return _kept_normal("alpha_dropout", input, p, training, inplace, input._array.shape)
+    return _drop_to_floor("alpha_dropout", input, p, training, inplace, input._array.shape)
 
 
 @function(namespace="nn.functional", also={"train": "training"})
@@ -239,7 +239,7 @@ def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False,
     """
     _probability("feature_alpha_dropout", input, p)
     shape = _channels("feature_alpha_dropout", input, True) if training and p else ()
-    return _kept_normal("feature_alpha_dropout", input, p, training, inplace, shape)
+    return _drop_to_floor("feature_alpha_dropout", input, p, training, inplace, shape)
 
 
 # PyTorch shows these in its main namespace, too.

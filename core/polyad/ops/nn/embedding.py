@@ -54,11 +54,11 @@ def _embedding_backward(g: Tensor, input: Tensor, rows: int, padding_idx: int, b
     index = _reshape(input, (input.numel(),))
     flat = _reshape(g, (input.numel(), g._array.shape[-1]))
     if padding_idx >= 0 or by_frequency:
-        flat = _scaled(flat, index, rows, padding_idx, by_frequency)
+        flat = _scale_row_gradients(flat, index, rows, padding_idx, by_frequency)
     return _index_add(_full((rows, flat._array.shape[1]), 0, g._type.dtype, g._type.device), index, flat, 0)
 
 
-def _scaled(g: Tensor, index: Tensor, rows: int, padding_idx: int, by_frequency: bool) -> Tensor:
+def _scale_row_gradients(g: Tensor, index: Tensor, rows: int, padding_idx: int, by_frequency: bool) -> Tensor:
     """The gradients (*, size) that arrive at the rows *index* (*), with what padding and frequency make of them."""
     if padding_idx >= 0:
         g = g * (index != padding_idx).unsqueeze(-1)
@@ -78,7 +78,7 @@ gradient(
 linear_in(_embedding, "weight")
 gradient(
     _embedding_backward,
-    g=lambda g, input, rows, padding_idx, by_frequency: _scaled(
+    g=lambda g, input, rows, padding_idx, by_frequency: _scale_row_gradients(
         _embedding(g, input, -1, False), input.to(int64), rows, padding_idx, by_frequency
     ),
 )
@@ -313,48 +313,10 @@ def embedding_bag(
     """
     op = "embedding_bag"
     padding = _check_table(op, weight, input, padding_idx)
-    operands = {"input": input, "weight": weight}
-    if not weight.is_floating_point():
-        raise DTypeError(
-            f"{op}: weight is {weight._type.dtype.name}, not floating point", operands=operands, fix="weight.float()"
-        )
-    if mode not in ("sum", "mean", "max"):
-        raise ArgumentError(f"{op}: mode {safe_repr(mode)} is unknown", fix='use "sum", "mean" or "max"')
-    if mode == "max" and (scale_grad_by_freq or sparse):
-        raise ArgumentError(
-            f"{op}: {'sparse' if sparse else 'scale_grad_by_freq'} does not go with the largest", fix="leave it out"
-        )
+    _check_bag_options(input, weight, mode, "sparse" if sparse else "scale_grad_by_freq" if scale_grad_by_freq else "")
     if per_sample_weights is not None:
-        if check_tensor(per_sample_weights, op, "per_sample_weights")._array.shape != input._array.shape:
-            raise ArgumentError(
-                f"{op}: per_sample_weights {tuple(per_sample_weights.shape)} are not of input's shape",
-                operands={**operands, "per_sample_weights": per_sample_weights},
-                fix="give a weight for each index",
-            )
-        if mode != "sum":
-            raise NotSupported(
-                f'{op}: per_sample_weights go with mode="sum", not {safe_repr(mode)}', fix='use mode="sum"'
-            )
-        if per_sample_weights._type.dtype is not weight._type.dtype:
-            raise DTypeError(
-                f"{op}: per_sample_weights is {per_sample_weights._type.dtype.name}, weight {weight._type.dtype.name}",
-                operands={**operands, "per_sample_weights": per_sample_weights},
-                fix="convert it: per_sample_weights.to(weight.dtype)",
-            )
-    if input.ndim == 2:
-        if offsets is not None:
-            raise ArgumentError(
-                f"{op}: an input of two dimensions has a bag a row, and no offsets",
-                operands={**operands, "offsets": offsets},
-                fix="flatten() input, or leave out offsets",
-            )
-        size = input._array.shape[1]
-        starts, bags = arange(input._array.shape[0], device=input.device) * size, input._array.shape[0]
-    elif input.ndim == 1:
-        starts = _check_offsets(op, offsets, input, include_last_offset)
-        bags = starts._array.shape[0] - bool(include_last_offset)
-    else:
-        raise ArgumentError(f"{op}: input has {input.ndim} dimensions", operands=operands, fix="give 1 or 2")
+        _check_factors(per_sample_weights, input, weight, mode)
+    starts, bags = _read_bags(input, offsets, include_last_offset)
     if max_norm is not None:
         _renormalize(op, weight, input, max_norm, norm_type)
     index = input.reshape(-1).to(int64)
@@ -370,9 +332,10 @@ def embedding_bag(
     if mode == "max":
         if spare and has_data(index):  # how large bags are is waited for in any case, which saves much work
             rows = weight._array.shape[0]
-            check_all((index >= 0) & (index < rows), partial(_wrong_index, rows), index, **operands)
-            kept = ((bag < bags) & (index != padding)).nonzero().reshape(-1)
-            index, bag = index.index_select(0, kept), bag.index_select(0, kept)
+            inside = (index >= 0) & (index < rows)
+            check_all(inside, partial(_wrong_index, rows), index, input=input, weight=weight)
+            counted = ((bag < bags) & (index != padding)).nonzero().reshape(-1)
+            index, bag = index.index_select(0, counted), bag.index_select(0, counted)
         return _bag_max(weight, index, bag, bags)
     # What counts for nothing goes to a bag behind the others: so how much that is need not be known.
     if spare:
@@ -384,6 +347,56 @@ def embedding_bag(
         return total
     counts = _bag_starts(bag, bags + spare)[0].narrow(0, 0, bags)
     return total / counts.clamp(min=1).unsqueeze(1).to(total._type.dtype)
+
+
+def _check_bag_options(input: Tensor, weight: Tensor, mode: str, counting: str) -> None:
+    """*counting* is the name of an option that does not go with the largest, if it is set."""
+    op, operands = "embedding_bag", {"input": input, "weight": weight}
+    if not weight.is_floating_point():
+        raise DTypeError(
+            f"{op}: weight is {weight._type.dtype.name}, not floating point", operands=operands, fix="weight.float()"
+        )
+    if mode not in ("sum", "mean", "max"):
+        raise ArgumentError(f"{op}: mode {safe_repr(mode)} is unknown", fix='use "sum", "mean" or "max"')
+    if mode == "max" and counting:
+        raise ArgumentError(f"{op}: {counting} does not go with the largest", fix="leave it out")
+
+
+def _check_factors(factors: Any, input: Tensor, weight: Tensor, mode: str) -> None:
+    op, operands = "embedding_bag", {"input": input, "weight": weight, "per_sample_weights": factors}
+    if check_tensor(factors, op, "per_sample_weights")._array.shape != input._array.shape:
+        raise ArgumentError(
+            f"{op}: per_sample_weights {tuple(factors.shape)} are not of input's shape",
+            operands=operands,
+            fix="give a weight for each index",
+        )
+    if mode != "sum":
+        raise NotSupported(f'{op}: per_sample_weights go with mode="sum", not {safe_repr(mode)}', fix='use mode="sum"')
+    if factors._type.dtype is not weight._type.dtype:
+        raise DTypeError(
+            f"{op}: per_sample_weights is {factors._type.dtype.name}, weight {weight._type.dtype.name}",
+            operands=operands,
+            fix="convert it: per_sample_weights.to(weight.dtype)",
+        )
+
+
+def _read_bags(input: Tensor, offsets: Any, include_last: bool) -> tuple[Tensor, int]:
+    """Where bags start among the indices in a row, and how many bags there are."""
+    if input.ndim == 1:
+        starts = _check_offsets("embedding_bag", offsets, input, include_last)
+        return starts, starts._array.shape[0] - bool(include_last)
+    if input.ndim != 2:
+        raise ArgumentError(
+            f"embedding_bag: input has {input.ndim} dimensions", operands={"input": input}, fix="give 1 or 2"
+        )
+    if offsets is not None:
+        raise ArgumentError(
+            "embedding_bag: an input of two dimensions has a bag a row, and no offsets",
+            operands={"input": input, "offsets": offsets},
+            fix="flatten() input, or leave out offsets",
+        )
+    bags, size = input._array.shape
+    return arange(bags, device=input.device) * size, bags
 
 
 def _wrong_index(rows: int, position: tuple[int, ...], value: int) -> ElementOutOfRange:

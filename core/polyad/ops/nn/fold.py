@@ -18,6 +18,7 @@ from ...errors import ShapeError
 from ...tensor import Tensor
 from ...tensor.tensor import check_tensor
 from ..creation.factories import zeros
+from ..declaring.half_types import half_to_float32
 from ..declaring.windows import Sizes, per_axis
 from ..memory.copying import _copy
 from .padding import _pad_constant
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     PerAxis = int | Sequence[int]
-
-_HALF = 2
-"""Bytes of a dtype whose sums are taken in float32."""
 
 
 def _counts(size: Shape, kernel: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes) -> Sizes:
@@ -70,7 +68,7 @@ def _col2im(input: Tensor, size: Sizes, kernel: Sizes, dilation: Sizes, padding:
     images, depth = input._array.shape[:2]
     channels = depth // math.prod(kernel)
     counts = _counts(size, kernel, dilation, padding, stride)
-    wide = input.float() if input._type.dtype.is_floating_point and input._type.dtype.itemsize == _HALF else input
+    wide = half_to_float32(input)
     parts = wide.reshape(images, channels, *kernel, *counts)
     whole = [have + 2 * amount for have, amount in zip(size, padding, strict=True)]
     out = zeros(images, channels, *whole, dtype=wide.dtype, device=input.device)

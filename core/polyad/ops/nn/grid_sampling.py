@@ -25,6 +25,7 @@ from ...errors import ArgumentError, ArgumentTypeError, DTypeError, NotSupported
 from ...tensor import Tensor
 from ...tensor.tensor import check_tensor
 from ..creation.factories import arange, ones, zeros
+from ..declaring.half_types import half_to_float32
 from ..pointwise.where import _where
 from ..shaping.joining import stack
 from .interpolate import cubic_weights
@@ -34,9 +35,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ...backend.interface import Signature
-
-_HALF = 2
-"""Bytes of a dtype that is computed with in float32."""
 
 
 def _to_pixels(coordinate: Tensor, size: int, align_corners: bool) -> Tensor:
@@ -272,8 +270,7 @@ def grid_sample(
     _check_samples(input, grid, mode)
     corners, inside = bool(align_corners), _PADDING[padding_mode]
     dtype = input._type.dtype
-    if dtype.itemsize == _HALF:
-        input, grid = input.float(), grid.float()
+    input, grid = half_to_float32(input), half_to_float32(grid)
     shape, places = input._array.shape, grid._array.shape
     points = math.prod(places[1:-1])
     flat = grid.reshape(places[0], points, places[-1])
@@ -294,7 +291,7 @@ def grid_sample(
     return result.reshape(*shape[:2], *places[1:-1]).to(dtype)
 
 
-def _steps(count: int, align_corners: bool, theta: Tensor) -> Tensor:
+def _pixel_coordinates(count: int, align_corners: bool, theta: Tensor) -> Tensor:
     """The coordinates of *count* pixels."""
     if count == 1:
         return arange(1, dtype=theta.dtype, device=theta.device)
@@ -344,7 +341,7 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
         )
     spatial = tuple(size[2:])
     axes = [
-        _steps(count, bool(align_corners), theta)
+        _pixel_coordinates(count, bool(align_corners), theta)
         .reshape([-1 if at == dim else 1 for at in range(dims)])
         .expand(spatial)
         for dim, count in enumerate(spatial)

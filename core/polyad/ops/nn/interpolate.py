@@ -57,7 +57,7 @@ def _resample(input: Tensor, weights: Tensor, places: Tensor, dim: int) -> Tenso
     """Element i along *dim*: the sum over taps k of weights[k, i] * input[places[k, i]]; both are (taps, count)."""
     total = None
     for weight, place in zip(weights.unbind(0), places.unbind(0), strict=True):
-        part = input.index_select(dim, place).mul_(_along(weight, dim, input.ndim))
+        part = input.index_select(dim, place).mul_(_column_along(weight, dim, input.ndim))
         total = part if total is None else total.add_(part)
     assert total is not None
     return total
@@ -69,7 +69,7 @@ def _resample_backward(grad: Tensor, weights: Tensor, places: Tensor, size: int,
     shape = _spread_shape(grad._array.shape, weights._array.shape, places._array.shape, size, dim)
     out = zeros(*shape, dtype=grad.dtype, device=grad.device)
     for weight, place in zip(weights.unbind(0), places.unbind(0), strict=True):
-        out = out.index_add(dim, place, grad * _along(weight, dim, grad.ndim))
+        out = out.index_add(dim, place, grad * _column_along(weight, dim, grad.ndim))
     return out
 
 
@@ -101,7 +101,7 @@ gradient(_pick, input=lambda g, input_shape, places, dim: _put(g, places, input_
 linear_in(_pick, "input")
 
 
-def _along(vector: Tensor, dim: int, ndim: int) -> Tensor:
+def _column_along(vector: Tensor, dim: int, ndim: int) -> Tensor:
     return vector.reshape(-1, *[1] * (ndim - dim - 1))
 
 
@@ -239,7 +239,7 @@ def _fixed_point(weights: Tensor) -> Tensor:
     return ((scaled.abs() + 0.5).floor() * scaled.sign() / step).to(weights.dtype)
 
 
-def _copied(input: Tensor, size: Shape, factors: list[Any], exact: bool) -> Tensor:
+def _copy_nearest(input: Tensor, size: Shape, factors: list[Any], exact: bool) -> Tensor:
     """The nearest element at each place of the result."""
     result = input
     shape = input._array.shape
@@ -262,7 +262,7 @@ _NEEDS = {"linear": 3, "bilinear": 4, "bicubic": 4, "trilinear": 5}
 _COPIES = ("nearest", "nearest-exact", "area")
 
 
-def _wanted(input: Tensor, mode: str, size: Any, scale_factor: Any, recompute: Any) -> tuple[Shape, list[Any]]:
+def _result_size(input: Tensor, mode: str, size: Any, scale_factor: Any, recompute: Any) -> tuple[Shape, list[Any]]:
     """(size of the result, scale factors to compute with or None) for each spatial dimension."""
     operands, count = {"input": input}, input.ndim - 2
     if (size is None) == (scale_factor is None):
@@ -376,7 +376,7 @@ def interpolate(
             operands=operands,
             fix="use 'bilinear' or 'bicubic'",
         )
-    wanted, factors = _wanted(input, mode, size, scale_factor, recompute_scale_factor)
+    wanted, factors = _result_size(input, mode, size, scale_factor, recompute_scale_factor)
     dtype = input._type.dtype
     if not dtype.is_floating_point and not (dtype is uint8 and mode not in ("area", "linear", "trilinear")):
         raise DTypeError(
@@ -388,7 +388,7 @@ def interpolate(
         pool = {3: adaptive.adaptive_avg_pool1d, 4: adaptive.adaptive_avg_pool2d, 5: adaptive.adaptive_avg_pool3d}
         return pool[input.ndim](input, wanted)
     if mode in _COPIES:
-        result = _copied(input, wanted, factors, mode == "nearest-exact")
+        result = _copy_nearest(input, wanted, factors, mode == "nearest-exact")
     else:
         result = _interpolated(input, wanted, factors, mode, bool(align_corners), bool(antialias))
     return arranged(result, input) if input.ndim > 3 else result

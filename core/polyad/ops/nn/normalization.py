@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from ...base.dtypes import FLOATING, bfloat16, finfo, float16, float32
+from ...base.dtypes import FLOATING, finfo, float32
 from ...base.layout import Shape, normalize_dims, normalize_shape
 from ...dispatch.forward import by_body
 from ...dispatch.modes import may_be_differentiated
@@ -25,6 +25,7 @@ from ...errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError, 
 from ...tensor import Tensor
 from ...tensor.tensor import check_tensor
 from ..creation.factories import zeros
+from ..declaring.half_types import HALF_TYPES, half_to_float32
 from ..declaring.shape_rules import channels_in_front
 from ..linalg.norms import _order, norm_over
 from ..pointwise.arithmetic import _div
@@ -39,9 +40,6 @@ if TYPE_CHECKING:
     Dims = int | Sequence[int]
 
 
-_HALF = (float16, bfloat16)
-
-
 def _with_statistics(op: str) -> Any:
     """The first operand's dtype, and that of its statistics twice."""
 
@@ -52,7 +50,7 @@ def _with_statistics(op: str) -> Any:
                 f"{op}: input is {dtype.name}; only floating point tensors can be normalised",
                 fix="convert it first: input.float()",
             )
-        statistics = float32 if dtype in _HALF else dtype
+        statistics = float32 if dtype in HALF_TYPES else dtype
         return Typing((None,) * len(types), (dtype, statistics, statistics))
 
     return rule
@@ -67,7 +65,7 @@ def _check_dtypes(op: str, input: Tensor, **others: Tensor | None) -> None:
     dtypes = {name: other._type.dtype for name, other in others.items() if other is not None}
     dtype = input._type.dtype
     if any(other is not dtype for other in dtypes.values()) and not (
-        dtype in _HALF and all(other is float32 for other in dtypes.values())
+        dtype in HALF_TYPES and all(other is float32 for other in dtypes.values())
     ):
         name = next(name for name, other in dtypes.items() if other is not dtype)
         raise DTypeError(
@@ -90,10 +88,6 @@ def _gradients(types: Signature, params: Mapping[str, Any]) -> Typing:
     return Typing((None,) * len(types), (types[1].dtype, weight, weight))
 
 
-def _wide(input: Tensor) -> Tensor:
-    return input.to(float32) if input._type.dtype in _HALF else input
-
-
 def _statistics(input: Tensor, dims: tuple[int, ...]) -> tuple[Tensor, Tensor, Tensor]:
     """Mean, variance, and input minus mean, with *dims* kept."""
     mean = input.mean(dims, keepdim=True)
@@ -107,13 +101,13 @@ def _normalized_backward(
     """The gradient with respect to input, and the normalised input; *scale* is the weight, and *mean* and *variance*
     the statistics, in shapes that broadcast.
     """
-    centred = _wide(input) - mean
+    centred = half_to_float32(input) - mean
     if may_be_differentiated():
-        _, variance, centred = _statistics(_wide(input), dims)
+        _, variance, centred = _statistics(half_to_float32(input), dims)
     inverse = (variance + eps).rsqrt()
     normalized = centred * inverse
-    grad = _wide(grad)
-    arriving = grad if scale is None else grad * _wide(scale)
+    grad = half_to_float32(grad)
+    arriving = grad if scale is None else grad * half_to_float32(scale)
     shared = arriving.mean(dims, keepdim=True) + normalized * (arriving * normalized).mean(dims, keepdim=True)
     return (arriving - shared) * inverse, normalized
 
@@ -155,7 +149,7 @@ def _over_batch(ndim: int) -> tuple[int, ...]:
 def _batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float) -> tuple[Tensor, Tensor, Tensor]:
     """Each channel of (N, C, ...) normalised by its own mean and variance, then scaled and shifted."""
     ndim = len(input._array.shape)
-    mean, variance, centred = _statistics(_wide(input), _over_batch(ndim))
+    mean, variance, centred = _statistics(half_to_float32(input), _over_batch(ndim))
     out = _affine(centred * (variance + eps).rsqrt(), _beside(weight, ndim), _beside(bias, ndim))
     return out.to(input.dtype), mean.flatten(), variance.flatten()
 
@@ -183,7 +177,7 @@ def _batch_norm_backward(
         grad, input, _beside(weight, ndim), _there(mean, ndim), _there(var, ndim), dims, eps
     )
     dtype = mean.dtype if weight is None else weight.dtype
-    wide = _wide(grad)
+    wide = half_to_float32(grad)
     return grad_input.to(input.dtype), (wide * normalized).sum(dims).to(dtype), wide.sum(dims).to(dtype)
 
 
@@ -211,12 +205,12 @@ def _batch_norm_by(
     input: Tensor, mean: Tensor, var: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float
 ) -> Tensor:
     """Each channel of (N, C, ...) normalised by the given mean and variance, then scaled and shifted."""
-    scale = (_wide(var) + eps).rsqrt()
+    scale = (half_to_float32(var) + eps).rsqrt()
     if weight is not None:
         scale = scale * weight
     shift = -(mean * scale) if bias is None else bias - mean * scale
     ndim = len(input._array.shape)
-    return (_wide(input) * _beside(scale, ndim) + _beside(shift, ndim)).to(input.dtype)
+    return (half_to_float32(input) * _beside(scale, ndim) + _beside(shift, ndim)).to(input.dtype)
 
 
 def _check_channels(op: str, input: Tensor, **others: Tensor | None) -> None:
@@ -326,7 +320,7 @@ def _layer_norm(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The last *count* dimensions normalised together, then scaled and shifted."""
     ndim = len(input._array.shape)
-    mean, variance, centred = _statistics(_wide(input), tuple(range(ndim - count, ndim)))
+    mean, variance, centred = _statistics(half_to_float32(input), tuple(range(ndim - count, ndim)))
     return _affine(centred * (variance + eps).rsqrt(), weight, bias).to(input.dtype), mean, variance
 
 
@@ -345,7 +339,7 @@ def _layer_norm_backward(
     grad_input, normalized = _normalized_backward(grad, input, weight, mean, var, tuple(range(ndim - count, ndim)), eps)
     rows = tuple(range(ndim - count))
     dtype = mean.dtype if weight is None else weight.dtype
-    wide = _wide(grad)
+    wide = half_to_float32(grad)
     of_weight, of_bias = wide * normalized, wide
     if rows:
         of_weight, of_bias = of_weight.sum(rows), of_bias.sum(rows)
@@ -439,14 +433,14 @@ def group_norm(
     _check_dtypes("group_norm", input, weight=weight, bias=bias)
     scale, shift = _beside(weight, len(shape)), _beside(bias, len(shape))
     if not math.prod(shape):
-        return _affine(_wide(input), scale, shift).to(input.dtype)
+        return _affine(half_to_float32(input), scale, shift).to(input.dtype)
     if math.prod(shape) == num_groups:
         raise ArgumentError(
             "group_norm: one value a group has no variance",
             operands={"input": input},
             fix="use fewer groups, or more positions or samples",
         )
-    rows = _wide(input).reshape(shape[0] * num_groups, -1)
+    rows = half_to_float32(input).reshape(shape[0] * num_groups, -1)
     return _affine(_layer_norm(rows, None, None, 1, eps)[0].reshape(shape), scale, shift).to(input.dtype)
 
 
@@ -499,7 +493,7 @@ def instance_norm(
     count, positions = shape[0], math.prod(shape[2:])
     if not math.prod(shape):
         scale, shift = _beside(weight, len(shape)), _beside(bias, len(shape))
-        return _affine(_wide(input), scale, shift).to(input.dtype)
+        return _affine(half_to_float32(input), scale, shift).to(input.dtype)
     rows = input.reshape(1, count * shape[1], *shape[2:])
     scales, shifts = (None if tensor is None else tensor.repeat(count) for tensor in (weight, bias))
     out, mean, variance = _batch_norm(rows, scales, shifts, eps)
@@ -543,7 +537,7 @@ def _backward_of_rows_once(grad: Shape, input: Shape, weight: Any, inverse: Shap
 def _rms_norm(input: Tensor, weight: Tensor | None, count: int, eps: float) -> tuple[Tensor, Tensor]:
     """The last *count* dimensions divided by their root mean square, then scaled; and 1 over that."""
     ndim = len(input._array.shape)
-    wide = _wide(input)
+    wide = half_to_float32(input)
     inverse = ((wide * wide).mean(tuple(range(ndim - count, ndim)), keepdim=True) + eps).rsqrt()
     return _affine(wide * inverse, weight, None).to(input.dtype), inverse
 
@@ -561,11 +555,11 @@ def _rms_norm_backward(
     """The gradients of `rms_norm` with respect to input and weight."""
     ndim = len(input._array.shape)
     dims = tuple(range(ndim - count, ndim))
-    x, wide = _wide(input), _wide(grad)
+    x, wide = half_to_float32(input), half_to_float32(grad)
     if may_be_differentiated():
         inverse = ((x * x).mean(dims, keepdim=True) + eps).rsqrt()
     normalized = x * inverse
-    arriving = wide if weight is None else wide * _wide(weight)
+    arriving = wide if weight is None else wide * half_to_float32(weight)
     of_input = (arriving - normalized * (arriving * normalized).mean(dims, keepdim=True)) * inverse
     of_weight = wide * normalized
     if ndim > count:
@@ -613,7 +607,7 @@ def rms_norm(
             fix="pass weight.real",
         )
     if eps is None:
-        eps = finfo(float32 if input._type.dtype in _HALF or not input.is_floating_point() else input.dtype).eps
+        eps = finfo(float32 if input._type.dtype in HALF_TYPES or not input.is_floating_point() else input.dtype).eps
     return _rms_norm(input, weight, len(features), eps)[0]
 
 

@@ -66,7 +66,7 @@ forward(_pad_constant, lambda input_t, pads: _pad_constant(input_t, pads, 0))
 # ------------------------------------------------------------------------------------------------ its own elements
 
 
-def _kept(size: int, before: int, after: int) -> tuple[int, int]:
+def _crop_range(size: int, before: int, after: int) -> tuple[int, int]:
     """Where the part begins that negative amounts leave of a dimension, and its size."""
     return max(-before, 0), size + min(before, 0) + min(after, 0)
 
@@ -79,7 +79,7 @@ def _repeated_shape(input: Shape, dim: int, before: int, after: int, mode: str) 
 def _pad_repeated(input: Tensor, dim: int, before: int, after: int, mode: str) -> Tensor:
     """Dimension *dim* with elements of its own around it: reflected, its edge, or the other side's."""
     size = input._array.shape[dim]
-    start, kept = _kept(size, before, after)
+    start, kept = _crop_range(size, before, after)
     parts = [input.narrow(dim, start, kept)]
     if before > 0:
         if mode == "reflect":
@@ -113,7 +113,7 @@ def _folded_shape(grad: Shape, size: int, dim: int, before: int, after: int, mod
 @composite(structure=Contraction("dim"), shape=_folded_shape, method=False)
 def _pad_repeated_backward(grad: Tensor, size: int, dim: int, before: int, after: int, mode: str) -> Tensor:
     """What was padded around dimension *dim* of *size* added up where it came from."""
-    start, kept = _kept(size, before, after)
+    start, kept = _crop_range(size, before, after)
     shape = _folded_shape(grad._array.shape, size, dim, before, after, mode)
     out = zeros(*shape, dtype=grad.dtype, device=grad.device)
     out.narrow(dim, start, kept).add_(grad.narrow(dim, max(before, 0), kept))
@@ -225,7 +225,7 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
 def _cropped(input: Tensor, by_dim: list[int]) -> Tensor:
     """What negative amounts leave, in memory as the input."""
     for dim, size in enumerate(input._array.shape):
-        start, kept = _kept(size, *by_dim[2 * dim : 2 * dim + 2])
+        start, kept = _crop_range(size, *by_dim[2 * dim : 2 * dim + 2])
         if kept != size:
             input = input.narrow(dim, start, kept)
     return input.clone()
@@ -245,7 +245,7 @@ def _pad_dimensions(input: Tensor, count: int, by_dim: list[int], mode: str) -> 
     result = input
     for dim in range(len(shape) - count, len(shape)):
         before, after = by_dim[2 * dim : 2 * dim + 2]
-        size, (_, kept) = shape[dim], _kept(shape[dim], before, after)
+        size, (_, kept) = shape[dim], _crop_range(shape[dim], before, after)
         limit = (kept if mode == "circular" else size) + (most or 0)
         wraps = most is not None and max(before, after) > limit
         if wraps or size < 1 or size + before + after < 1 or kept < int(mode != "replicate"):

@@ -5,31 +5,23 @@ from __future__ import annotations
 from typing import Any
 
 from ...dispatch.op import alias, function
-from ...errors import ArgumentTypeError, ShapeError, safe_repr
+from ...errors import ShapeError
 from ...tensor import Tensor
 from ...tensor.tensor import check_tensor
+from ..declaring.checks import check_int, check_least, check_ndim
 from ..declaring.windows import arranged
 from ..memory.copying import _copy
 
 
 def _factor(op: str, input: Any, name: str, value: Any, least_dims: int) -> int:
     check_tensor(input, op, "input")
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise ArgumentTypeError(
-            f"{op}: {name} is {safe_repr(value)}, not an int", operands={"input": input}, fix="pass an int"
-        )
-    if value < 1:
-        raise ShapeError(f"{op}: {name} {value} must be at least 1", operands={"input": input}, fix="use 1 or more")
-    if input.ndim < least_dims:
-        raise ShapeError(
-            f"{op}: input has {input.ndim} dimensions, fewer than {least_dims}",
-            operands={"input": input},
-            fix="give (..., C, H, W)",
-        )
-    return value
+    factor = check_int(op, name, value, operands={"input": input})
+    check_least(op, name, value, 1, operands={"input": input}, fix="use 1 or more")
+    check_ndim(op, "input", input, least_dims, None, fix="give (..., C, H, W)")
+    return factor
 
 
-def _finished(result: Tensor, input: Tensor) -> Tensor:
+def _arrange_like(result: Tensor, input: Tensor) -> Tensor:
     """A batch of images in memory as *input*."""
     return arranged(result, input) if len(input._array.shape) == 4 else result
 
@@ -57,7 +49,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     each, at = channels // (r * r), len(batch)
     parts = input.reshape(*batch, each, r, r, height, width)
     order = (*range(at), at, at + 3, at + 1, at + 4, at + 2)
-    return _finished(_copy(parts.permute(order)).reshape(*batch, each, height * r, width * r), input)
+    return _arrange_like(_copy(parts.permute(order)).reshape(*batch, each, height * r, width * r), input)
 
 
 @function(method=False, namespace="nn.functional")
@@ -82,7 +74,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     at = len(batch)
     parts = input.reshape(*batch, channels, height // r, r, width // r, r)
     order = (*range(at), at, at + 2, at + 4, at + 1, at + 3)
-    return _finished(_copy(parts.permute(order)).reshape(*batch, channels * r * r, height // r, width // r), input)
+    return _arrange_like(_copy(parts.permute(order)).reshape(*batch, channels * r * r, height // r, width // r), input)
 
 
 @function(method=False, namespace="nn.functional")
@@ -105,7 +97,7 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
             fix="use a number of groups that divides the channels",
         )
     parts = input.reshape(images, groups, channels // groups, *rest)
-    return _finished(_copy(parts.transpose(1, 2)).reshape(images, channels, *rest), input)
+    return _arrange_like(_copy(parts.transpose(1, 2)).reshape(images, channels, *rest), input)
 
 
 # PyTorch shows these in its main namespace, too.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...dispatch.structure import opaque
 from ...tensor import Tensor
-from .steps import step, wide
+from .steps import in_widest_dtype, step
 
 
 @step("param", "row_var", "col_var", "step", scalars=("row_var", "col_var", "step"), structure=opaque)
@@ -24,7 +24,7 @@ def _adafactor_step(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """A step of matrices, whose squares are kept as averages of rows and of columns."""
     step = step + 1
-    count = wide(step)
+    count = in_widest_dtype(step)
     grad = -grad if maximize else grad
     share = (count**beta2_decay).to(param._type.dtype)
     squares = grad * grad
@@ -50,7 +50,7 @@ def _adafactor_vector_step(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """A step of what has one dimension or none, whose squares are kept as they are."""
     step = step + 1
-    count = wide(step)
+    count = in_widest_dtype(step)
     grad = -grad if maximize else grad
     share = (count**beta2_decay).to(param._type.dtype)
     variance = variance + (grad * grad - variance) * share

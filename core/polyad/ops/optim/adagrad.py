@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...tensor import Tensor
-from .steps import direction, rates, step, wide
+from .steps import direction, in_widest_dtype, rates, step
 
 
 @step("param", "sum", scalars=("rate",))
@@ -19,4 +19,4 @@ def _adagrad_step(
 @rates("step", gives=("rate",))
 def _adagrad_rates(step: Tensor, lr: float, lr_decay: float) -> tuple[Tensor, Tensor]:
     """The count, and the learning rate after decay."""
-    return step + 1, lr / (wide(step) * lr_decay + 1)
+    return step + 1, lr / (in_widest_dtype(step) * lr_decay + 1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...tensor import Tensor
-from .steps import bias_correction, direction, rates, step, wide
+from .steps import bias_correction, direction, in_widest_dtype, rates, step
 
 
 @step("param", "exp_avg", "exp_inf", scalars=("rate",))
@@ -30,4 +30,4 @@ def _adamax_step(
 def _adamax_rates(step: Tensor, lr: float, beta1: float) -> tuple[Tensor, Tensor]:
     """The count, and the learning rate with the average's bias corrected."""
     step = step + 1
-    return step, lr / bias_correction(beta1, wide(step))
+    return step, lr / bias_correction(beta1, in_widest_dtype(step))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from ...tensor import Tensor
-from .steps import bias_correction, decay, moments, rates, step, wide
+from .steps import bias_correction, decay, in_widest_dtype, moments, rates, step
 
 
 @step("param", "exp_avg", "exp_avg_sq", scalars=("grad_rate", "average_rate", "root"))
@@ -38,11 +38,11 @@ def _nadam_rates(
 ) -> tuple[Tensor, ...]:
     """The count, the product of all momenta so far, and what the step needs of them."""
     step = step + 1
-    count = wide(step)
+    count = in_widest_dtype(step)
     mu = _momentum(count, beta1, momentum_decay)
     mu_next = _momentum(count + 1, beta1, momentum_decay)
-    product = (wide(mu_product) * mu).to(mu_product._type.dtype)
-    rounded = wide(product)
+    product = (in_widest_dtype(mu_product) * mu).to(mu_product._type.dtype)
+    rounded = in_widest_dtype(product)
     grad_rate = (1 - mu) / (1 - rounded) * lr
     average_rate = mu_next / (1 - rounded * mu_next) * lr
     return step, product, grad_rate, average_rate, bias_correction(beta2, count).sqrt()

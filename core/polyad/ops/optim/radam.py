@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...tensor import Tensor
 from ..pointwise.where import where
-from .steps import bias_correction, decay, moments, rates, step, wide
+from .steps import bias_correction, decay, in_widest_dtype, moments, rates, step
 
 
 @step("param", "exp_avg", "exp_avg_sq", scalars=("plain_rate", "adaptive_rate"))
@@ -34,7 +34,7 @@ def _radam_step(
 def _radam_rates(step: Tensor, lr: float, beta1: float, beta2: float) -> tuple[Tensor, Tensor, Tensor]:
     """The count, and the two rates, of which the adaptive one is 0 while the squares are too few."""
     step = step + 1
-    count = wide(step)
+    count = in_widest_dtype(step)
     correction2 = bias_correction(beta2, count)
     plain = lr / bias_correction(beta1, count)
     longest = 2 / (1 - beta2) - 1

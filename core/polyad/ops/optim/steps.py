@@ -41,7 +41,7 @@ def widest(type_: Any) -> DType:
     return float64 if float64 in type_.backend.capabilities(type_.device).dtypes else type_.dtype
 
 
-def wide(count: Tensor) -> Tensor:
+def in_widest_dtype(count: Tensor) -> Tensor:
     """*count* in the widest dtype: ``beta ** step`` close to 1 has few digits left in float32."""
     return count.to(widest(count._type))
 

@@ -63,7 +63,7 @@ def add(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1, ou
     >>> polyad.add(polyad.tensor([1, 2]), polyad.tensor([10, 20]), alpha=2)
     tensor([21, 42])
     """
-    return _add(input, other if alpha.__class__ is int and alpha == 1 else _scaled("add", input, other, alpha))
+    return _add(input, other if alpha.__class__ is int and alpha == 1 else _times_alpha("add", input, other, alpha))
 
 
 @primitive(dtype=no_bool_operand("sub"), structure=pointwise)
@@ -86,7 +86,7 @@ def sub(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1, ou
     >>> polyad.sub(polyad.tensor([5, 7]), 2)
     tensor([3, 5])
     """
-    return _sub(input, other if alpha.__class__ is int and alpha == 1 else _scaled("sub", input, other, alpha))
+    return _sub(input, other if alpha.__class__ is int and alpha == 1 else _times_alpha("sub", input, other, alpha))
 
 
 subtract = alias("subtract", sub)
@@ -100,10 +100,10 @@ def rsub(input: Tensor, other: Tensor | Number, alpha: Number = 1) -> Tensor:
     >>> polyad.rsub(polyad.tensor([5, 7]), 2)
     tensor([-3, -5])
     """
-    return _sub(other, input if alpha.__class__ is int and alpha == 1 else _scaled("rsub", other, input, alpha))
+    return _sub(other, input if alpha.__class__ is int and alpha == 1 else _times_alpha("rsub", other, input, alpha))
 
 
-def _scaled(op: str, input: Tensor | Number, other: Tensor | Number, alpha: Number) -> Tensor | Number:
+def _times_alpha(op: str, input: Tensor | Number, other: Tensor | Number, alpha: Number) -> Tensor | Number:
     """``alpha * other`` in the dtype that input and other have in common."""
     if type(alpha) not in (bool, int, float, complex):
         raise ArgumentTypeError(
@@ -351,12 +351,12 @@ def positive(input: Tensor) -> Tensor:
     return input
 
 
-def _magnitude(types: Signature, params: Mapping[str, Any]) -> Typing:
+def _real_dtype(types: Signature, params: Mapping[str, Any]) -> Typing:
     """The absolute value of a complex number is real."""
     return Typing((None,), (types[0].dtype.to_real(),))
 
 
-@primitive(dtype=not_bool("abs", _magnitude), structure=pointwise, inplace=True)
+@primitive(dtype=not_bool("abs", _real_dtype), structure=pointwise, inplace=True)
 def abs(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The absolute value of each element, real for complex elements. Its gradient at 0 is 0.
 

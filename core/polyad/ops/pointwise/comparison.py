@@ -13,10 +13,11 @@ from ...base.dtypes import FLOATING
 from ...dispatch.op import alias, composite, function, primitive
 from ...dispatch.promotion import comparison, not_complex, to_bool
 from ...dispatch.structure import as_operands, pointwise
-from ...errors import DTypeError, OptionError, safe_repr
+from ...errors import DTypeError, OptionError
 from ...tensor import Tensor
 from ...tensor.tensor import check_same_device, check_tensor
 from ..creation.factories import full_like
+from ..declaring.checks import check_least
 from .bitwise import bitwise_and, logical_not
 
 if TYPE_CHECKING:
@@ -132,7 +133,7 @@ def isinf(input: Tensor) -> Tensor:
     >>> polyad.isinf(polyad.tensor([1.0, float("nan"), float("-inf")]))
     tensor([False, False,  True])
     """
-    return eq(_magnitude(input), math.inf)
+    return eq(_finite_magnitude(input), math.inf)
 
 
 @composite(dtype=to_bool, structure=pointwise)
@@ -143,10 +144,10 @@ def isfinite(input: Tensor) -> Tensor:
     >>> polyad.isfinite(polyad.tensor([1.0, float("nan"), float("inf")]))
     tensor([ True, False, False])
     """
-    return lt(_magnitude(input), math.inf)
+    return lt(_finite_magnitude(input), math.inf)
 
 
-def _magnitude(input: Tensor) -> Tensor:
+def _finite_magnitude(input: Tensor) -> Tensor:
     return abs(input) if input._type.dtype.category >= FLOATING else full_like(input, 0)
 
 
@@ -207,10 +208,7 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
             fix="convert one of them with .to(dtype)",
         )
     for name, value in (("rtol", rtol), ("atol", atol)):
-        if not value >= 0:
-            raise OptionError(
-                f"isclose: {name} is {safe_repr(value)}, not 0 or more", fix="give tolerances that are not negative"
-            )
+        check_least("isclose", name, value, 0, OptionError, fix="give tolerances that are not negative")
     close = eq(input, other)
     if equal_nan:
         close = close | bitwise_and(isnan(input), isnan(other))

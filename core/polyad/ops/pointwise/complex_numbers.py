@@ -34,7 +34,7 @@ from .trigonometry import atan2
 from .where import _where
 
 
-def _part(types: Signature, params: Mapping[str, Any]) -> Typing:
+def _part_dtype(types: Signature, params: Mapping[str, Any]) -> Typing:
     """The floating dtype of a complex dtype's parts."""
     return Typing((None,), (types[0].dtype.to_real(),))
 
@@ -47,7 +47,7 @@ def _whole(types: Signature, params: Mapping[str, Any]) -> Typing:
 # ---------------------------------------------------------------------------------------------------------- views
 
 
-@view(dtype=_part)
+@view(dtype=_part_dtype)
 def _view_as_real(input: Layout) -> Layout:
     """Real and imaginary parts along a new last dimension."""
     return in_parts(input)
@@ -62,13 +62,13 @@ def _view_as_complex(input: Layout) -> Layout:
     return Layout(input.shape[:-1], tuple([stride // 2 for stride in input.strides[:-1]]), input.offset // 2)
 
 
-@view(dtype=_part)
+@view(dtype=_part_dtype)
 def _real(input: Layout) -> Layout:
     """The real parts."""
     return Layout(input.shape, tuple([2 * stride for stride in input.strides]), 2 * input.offset)
 
 
-@view(dtype=_part)
+@view(dtype=_part_dtype)
 def _imag(input: Layout) -> Layout:
     """The imaginary parts."""
     return Layout(input.shape, tuple([2 * stride for stride in input.strides]), 2 * input.offset + 1)
@@ -77,11 +77,11 @@ def _imag(input: Layout) -> Layout:
 gradient(_view_as_real, input=lambda g: complex_of_parts(g))
 gradient(_view_as_complex, input=lambda g: _view_as_real(g))
 forward(_view_as_complex, lambda input_t: complex_of_parts(input_t))
-gradient(_real, input=lambda g: _complex(g, _zeros(g)))
-gradient(_imag, input=lambda g: _complex(_zeros(g), g))
+gradient(_real, input=lambda g: _complex(g, _zero_like(g)))
+gradient(_imag, input=lambda g: _complex(_zero_like(g), g))
 
 
-def _zeros(like: Tensor) -> Tensor:
+def _zero_like(like: Tensor) -> Tensor:
     type_ = like._type
     return _full((), 0, type_.dtype, type_.device)
 

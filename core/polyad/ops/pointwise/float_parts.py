@@ -141,7 +141,7 @@ def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     return _ldexp(input, other)
 
 
-def _parts(types: Signature, params: Mapping[str, Any]) -> Typing:
+def _frexp_dtype(types: Signature, params: Mapping[str, Any]) -> Typing:
     dtype = types[0].dtype
     if not dtype.is_floating_point:
         raise DTypeError(
@@ -150,7 +150,7 @@ def _parts(types: Signature, params: Mapping[str, Any]) -> Typing:
     return Typing((None,), (dtype, int32))
 
 
-@composite(dtype=_parts, structure=pointwise, outputs=("mantissa", "exponent"), method=False)
+@composite(dtype=_frexp_dtype, structure=pointwise, outputs=("mantissa", "exponent"), method=False)
 def _frexp(input: Tensor) -> tuple[Tensor, Tensor]:
     """input = mantissa * 2**exponent with 1/2 <= abs(mantissa) < 1; zeros, infinities and nan have exponent 0."""
     dtype = input._type.dtype

@@ -11,9 +11,10 @@ from ...dispatch.forward import symmetric
 from ...dispatch.op import alias, composite, function, gradient, primitive
 from ...dispatch.promotion import floating_only, not_bool, not_complex
 from ...dispatch.structure import pointwise
-from ...errors import ArgumentTypeError, DTypeError, safe_repr
+from ...errors import DTypeError
 from ...tensor import Tensor
 from ...tensor.tensor import check_tensor
+from ..declaring.checks import check_int
 from .arithmetic import _div, _mul, _no_slope, _sub
 
 
@@ -88,8 +89,7 @@ def round(input: Tensor, *, decimals: int = 0, out: Tensor | None = None) -> Ten
     >>> polyad.round(polyad.tensor([1.234]), decimals=2)
     tensor([1.2300])
     """
-    if not isinstance(decimals, int) or isinstance(decimals, bool):
-        raise ArgumentTypeError(f"round: decimals is {safe_repr(decimals)}, not an int", fix="pass an int")
+    check_int("round", "decimals", decimals)
     if decimals == 0:
         return _round(input)
     if check_tensor(input, "round", "input")._type.dtype.category <= INTEGER:

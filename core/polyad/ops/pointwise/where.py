@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     Number = bool | int | float | complex
 
 
-def _chosen(types: Signature, params: Mapping[str, Any]) -> Typing:
+def _where_dtype(types: Signature, params: Mapping[str, Any]) -> Typing:
     dtype = common_dtype(types[1:])
     only_numbers = not any(isinstance(entry, TensorType) for entry in types[1:])
     return Typing((bool_, dtype, dtype), (dtype,), number=1 if only_numbers else None)
 
 
-@primitive(dtype=_chosen, structure=pointwise)
+@primitive(dtype=_where_dtype, structure=pointwise)
 def _where(condition: Tensor, input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """input where condition, else other."""
 

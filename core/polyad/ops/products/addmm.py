@@ -70,7 +70,7 @@ def _sum_of(input: Tensor, product: Callable[[], Tensor], shape: Shape, beta: Nu
     return _add(input if beta == 1 else _mul(input, beta), result) if beta else result
 
 
-def _scaled(g: Tensor, by: Number) -> Tensor:
+def _scale_gradient(g: Tensor, by: Number) -> Tensor:
     return g if by == 1 else _mul(g, conjugate(by))
 
 
@@ -116,9 +116,9 @@ def _change(
 
 gradient(
     _addmm,
-    input=lambda g, beta: _scaled(g, beta),
-    mat1=lambda g, mat2, alpha: _scaled(_gemm(g, conjugate(mat2), False, True), alpha),
-    mat2=lambda g, mat1, alpha: _scaled(_gemm(conjugate(mat1), g, True, False), alpha),
+    input=lambda g, beta: _scale_gradient(g, beta),
+    mat1=lambda g, mat2, alpha: _scale_gradient(_gemm(g, conjugate(mat2), False, True), alpha),
+    mat2=lambda g, mat1, alpha: _scale_gradient(_gemm(conjugate(mat1), g, True, False), alpha),
 )
 forward(
     _addmm,
@@ -128,9 +128,9 @@ forward(
 )
 gradient(
     _baddbmm,
-    input=lambda g, beta: _scaled(g, beta),
-    batch1=lambda g, batch2, alpha: _scaled(_gemm(g, conjugate(batch2), False, True), alpha),
-    batch2=lambda g, batch1, alpha: _scaled(_gemm(conjugate(batch1), g, True, False), alpha),
+    input=lambda g, beta: _scale_gradient(g, beta),
+    batch1=lambda g, batch2, alpha: _scale_gradient(_gemm(g, conjugate(batch2), False, True), alpha),
+    batch2=lambda g, batch1, alpha: _scale_gradient(_gemm(conjugate(batch1), g, True, False), alpha),
 )
 forward(
     _baddbmm,
@@ -140,9 +140,9 @@ forward(
 )
 gradient(
     _addmv,
-    input=lambda g, beta: _scaled(g, beta),
-    mat=lambda g, vec, alpha: _scaled(_mul(_unsqueeze(g, 1), conjugate(vec)), alpha),
-    vec=lambda g, mat, alpha: _scaled(mv(_permute(conjugate(mat), (1, 0)), g), alpha),
+    input=lambda g, beta: _scale_gradient(g, beta),
+    mat=lambda g, vec, alpha: _scale_gradient(_mul(_unsqueeze(g, 1), conjugate(vec)), alpha),
+    vec=lambda g, mat, alpha: _scale_gradient(mv(_permute(conjugate(mat), (1, 0)), g), alpha),
 )
 forward(
     _addmv,

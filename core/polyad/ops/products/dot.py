@@ -87,12 +87,12 @@ def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         return dot(input, other)
     if len(right) == 1 and len(left) == 2:
         return mv(input, other)
-    rows, columns = (tensor if tensor.ndim == 2 else _reshape(tensor, _flat(tensor)) for tensor in (input, other))
+    rows, columns = (tensor if tensor.ndim == 2 else _reshape(tensor, _rows_shape(tensor)) for tensor in (input, other))
     product = mm(rows, _permute(columns, (1, 0)))
     return product if len(left) == len(right) == 2 else _reshape(product, (*left[:-1], *right[:-1]))
 
 
-def _flat(tensor: Tensor) -> Shape:
+def _rows_shape(tensor: Tensor) -> Shape:
     """The shape of *tensor* with all but the last dimension joined."""
     shape = tensor._array.shape
     count = 1

@@ -160,7 +160,7 @@ def _with_dots(labels: Labels, ndim: int, operand: int) -> Labels:
     return (*labels[:at], *range(-(ndim - named) - 1, -1), *labels[at + 1 :])
 
 
-def _sizes(terms: Sequence[Labels], shapes: Sequence[Shape]) -> dict[int, int]:
+def _label_sizes(terms: Sequence[Labels], shapes: Sequence[Shape]) -> dict[int, int]:
     """The size of each label; sizes of 1 broadcast between operands."""
     sizes: dict[int, int] = {}
     for operand, (labels, shape) in enumerate(zip(terms, shapes, strict=True)):
@@ -221,7 +221,7 @@ def plan(given: tuple[Labels, ...], output: Labels | None, shapes: tuple[Shape, 
         _with_dots(labels, len(shape), operand)
         for operand, (labels, shape) in enumerate(zip(given, shapes, strict=True))
     ]
-    sizes = _sizes(terms, shapes)
+    sizes = _label_sizes(terms, shapes)
     out = _output(terms, output)
     ones = [
         tuple([dim for dim, label in enumerate(labels) if shape[dim] == 1 != sizes[label]])

@@ -15,6 +15,7 @@ from ...dispatch.op import method
 from ...errors import DTypeError, ShapeError
 from ...random.generator import Generator, generator_or_default
 from ...tensor import Tensor
+from ..declaring.checks import check_least
 from .sampling import (
     _chances,
     _chances_of,
@@ -57,8 +58,7 @@ def uniform_(self: Tensor, from_: float = 0.0, to: float = 1.0, *, generator: Ge
 def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     """Write normally distributed numbers. Raises RuntimeError for integers and a negative std."""
     check_writable("normal_", self)
-    if not std >= 0:
-        raise ShapeError(f"normal_: std {std} is not 0 or more", operands={"self": self}, fix="pass 0 or more")
+    check_least("normal_", "std", std, 0, operands={"self": self}, fix="pass 0 or more")
     type_ = self._type
     return write(
         "normal_",
@@ -82,10 +82,7 @@ def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Generator | Non
     Raises RuntimeError unless self is floating point and lambd above 0.
     """
     check_writable("exponential_", self)
-    if lambd <= 0:
-        raise ShapeError(
-            f"exponential_: lambd {lambd} must be above 0", operands={"self": self}, fix="pass a rate above 0"
-        )
+    check_least("exponential_", "lambd", lambd, 0, operands={"self": self}, fix="pass a rate above 0", above=True)
     type_ = self._type
     return write(
         "exponential_",
@@ -155,10 +152,7 @@ def bernoulli_(self: Tensor, p: float | Tensor = 0.5, *, generator: Generator | 
 
 
 def _positive(op: str, name: str, value: float, target: Tensor) -> float:
-    if not value > 0:
-        raise ShapeError(
-            f"{op}: {name} {value} must be above 0", operands={"self": target}, fix=f"pass a {name} above 0"
-        )
+    check_least(op, name, value, 0, operands={"self": target}, fix=f"pass a {name} above 0", above=True)
     return value
 
 

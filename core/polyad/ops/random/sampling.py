@@ -37,7 +37,8 @@ from ...random.generator import Generator, generator_or_default
 from ...random.philox import ONE_WORD_RANGE
 from ...tensor import Tensor
 from ...tensor.tensor import check_room, check_tensor
-from ..creation.factories import finished
+from ..creation.factories import with_options
+from ..declaring.checks import check_number, check_probability
 from ..memory.copying import _copy_strided
 from ..pointwise.where import where
 from ..reductions.any_all import check_all
@@ -105,7 +106,7 @@ def _words(count: int, generator: Generator, device: Device) -> Tensor:
     return _philox_bits((count,), *drawn, device)
 
 
-def _pairs(count: int, generator: Generator, device: Device) -> tuple[Tensor, Tensor]:
+def _draw_pairs(count: int, generator: Generator, device: Device) -> tuple[Tensor, Tensor]:
     words = _words(2 * count, generator, device).reshape(count, 2)
     return words.select(1, 0), words.select(1, 1)
 
@@ -119,7 +120,7 @@ def _uniform(shape: Shape, low: float, high: float, generator: Generator, dtype:
     """Numbers in [low, high), all equally likely."""
     count = math.prod(shape)
     if dtype is float64:
-        numbers = _53_bits(*_pairs(count, generator, device)) * 2.0**-53
+        numbers = _53_bits(*_draw_pairs(count, generator, device)) * 2.0**-53
     else:
         used = _USED_BITS[dtype]
         numbers = (_words(count, generator, device) >> (32 - used)).to(float32) * 2.0**-used
@@ -138,7 +139,7 @@ def _normal(shape: Shape, mean: float, std: float, generator: Generator, dtype: 
         a, b, c, d = (words.select(1, column) for column in range(4))
         u, v = _53_bits(a, b) * 2.0**-53 + 2.0**-54, _53_bits(c, d) * 2.0**-53
     else:
-        first_words, second_words = _pairs(pairs, generator, device)
+        first_words, second_words = _draw_pairs(pairs, generator, device)
         u, v = first_words.to(float32) * 2.0**-32 + 2.0**-33, second_words.to(float32) * 2.0**-32
     from ..shaping.joining import stack
 
@@ -166,7 +167,7 @@ def _integers(shape: Shape, low: int, high: int, generator: Generator, dtype: DT
 
 def _folded(count: int, low: int, high: int, generator: Generator, device: Device) -> Tensor:
     """Any int64 numbers; those outside [low, high), which are fewer than inside, moved by its length."""
-    first_words, second_words = _pairs(count, generator, device)
+    first_words, second_words = _draw_pairs(count, generator, device)
     numbers = (first_words - 2**31) * 2**32 + second_words
     if low > -(2**63):
         numbers = where(numbers < low, numbers - low + (high - 1) + 1, numbers)  # int64 may not hold high
@@ -175,7 +176,7 @@ def _folded(count: int, low: int, high: int, generator: Generator, device: Devic
 
 def _keys(count: int, generator: Generator, device: Device) -> Tensor:
     """Numbers of 63 bits."""
-    high, low = _pairs(count, generator, device)
+    high, low = _draw_pairs(count, generator, device)
     return high * 2**31 + (low >> 1)
 
 
@@ -201,7 +202,7 @@ def _exponential(shape: Shape, rate: float, generator: Generator, dtype: DType, 
     """Exponentially distributed numbers, all greater than 0."""
     count = math.prod(shape)
     if dtype is float64:
-        high, low = _pairs(count, generator, device)
+        high, low = _draw_pairs(count, generator, device)
         numbers = ((high >> 6) * 2**26 + (low >> 6)).to(float64) * 2.0**-52 + 2.0**-53
     else:
         numbers = (_words(count, generator, device) >> 9).to(float32) * 2.0**-23 + 2.0**-24
@@ -255,7 +256,7 @@ def _of_parts(parts: Tensor) -> Tensor:
     return numbers
 
 
-def _size(op: str, size: Any) -> Shape:
+def _read_size(op: str, size: Any) -> Shape:
     return check_sizes(normalize_shape(size, op), op)
 
 
@@ -279,7 +280,7 @@ def _finished_like(
     strides = copy_strides(shape, strides, check_format(memory_format, op), op)
     if strides != contiguous_strides(shape):
         tensor = _copy_strided(tensor, strides)
-    return finished(tensor, requires_grad, pin_memory)
+    return with_options(tensor, requires_grad, pin_memory)
 
 
 @function(method=False, dtype_of_out=True)
@@ -307,14 +308,14 @@ def rand(
     check_layout(layout, "rand")
     numbers = _uniform_numbers(
         "rand",
-        _size("rand", size),
+        _read_size("rand", size),
         0,
         1,
         generator_or_default("rand", generator),
         dtype,
         registry.resolve_device(device),
     )
-    return finished(numbers, requires_grad, pin_memory)
+    return with_options(numbers, requires_grad, pin_memory)
 
 
 @function(method=False, dtype_of_out=True)
@@ -338,8 +339,8 @@ def randn(
     """
     check_layout(layout, "randn")
     source = generator_or_default("randn", generator)
-    numbers = _normal_numbers("randn", _size("randn", size), 0, 1, source, dtype, registry.resolve_device(device))
-    return finished(numbers, requires_grad, pin_memory)
+    numbers = _normal_numbers("randn", _read_size("randn", size), 0, 1, source, dtype, registry.resolve_device(device))
+    return with_options(numbers, requires_grad, pin_memory)
 
 
 def _range(op: str, low: Any, high: Any) -> tuple[int, int]:
@@ -406,13 +407,13 @@ def randint(
         )
     bounds = _range("randint", low, high)
     numbers = _integers(
-        _size("randint", (size,)),
+        _read_size("randint", (size,)),
         *bounds,
         generator_or_default("randint", generator),
         _fits("randint", *bounds, dtype or int64),
         registry.resolve_device(device),
     )
-    return finished(numbers, requires_grad, pin_memory)
+    return with_options(numbers, requires_grad, pin_memory)
 
 
 @function(method=False, dtype_of_out=True)
@@ -440,7 +441,7 @@ def randperm(
         raise ShapeError(f"randperm: n {n} is negative", fix="pass 0 or more")
     count = n.__index__()
     dtype = _fits("randperm", 0, max(count, 1), dtype or int64)
-    return finished(
+    return with_options(
         _permutation(count, generator_or_default("randperm", generator), dtype, registry.resolve_device(device)),
         requires_grad,
         pin_memory,
@@ -572,7 +573,7 @@ def normal(
             )
         scaled = mean + std * 0
         shape, dtype, where = _like("normal", scaled, dtype, device)
-        return finished(
+        return with_options(
             _normal_numbers("normal", shape, 0, 1, source, dtype, where) * std + mean, requires_grad, pin_memory
         )
     if size is None:
@@ -580,9 +581,9 @@ def normal(
             "normal: two numbers need a size", operands={"mean": mean, "std": std}, fix="write normal(0.0, 1.0, (2, 3))"
         )
     numbers = _normal_numbers(
-        "normal", _size("normal", (size,)), mean, std, source, dtype, registry.resolve_device(device)
+        "normal", _read_size("normal", (size,)), mean, std, source, dtype, registry.resolve_device(device)
     )
-    return finished(numbers, requires_grad, pin_memory)
+    return with_options(numbers, requires_grad, pin_memory)
 
 
 @function(dtype_of_out=True)
@@ -613,11 +614,9 @@ def bernoulli(
 
 
 def _probability(op: str, p: Any) -> float:
-    if isinstance(p, bool) or not isinstance(p, (int, float)):
-        raise ArgumentTypeError(f"{op}: p is {safe_repr(p)}, not a number", fix="pass a float in [0, 1]")
-    if not 0 <= p <= 1:
-        raise ShapeError(f"{op}: p {p} is not in [0, 1]", fix="pass a probability")
-    return p
+    chance = check_number(op, "p", p, fix="pass a float in [0, 1]")
+    check_probability(op, "p", p, fix="pass a probability")
+    return chance
 
 
 @function()

@@ -11,6 +11,7 @@ from ...dispatch.windows import complex_of_parts
 from ...errors import DTypeError, ShapeError
 from ...tensor import Tensor
 from ...tensor.tensor import check_tensor
+from ..declaring.checks import check_ndim
 from ..pointwise.arithmetic import _div, _mul, _sub, conjugate
 from ..pointwise.complex_numbers import imag, real
 from ..products.matmul import _gemm
@@ -25,8 +26,7 @@ def _weights(name: str, weights: Tensor | None, input: Tensor, count: int) -> Te
     if weights is None:
         return None
     operands: dict[str, Any] = {"input": input, name: check_tensor(weights, "cov", name)}
-    if weights.ndim > 1:
-        raise ShapeError(f"cov: {name} has {weights.ndim} dimensions, not one", operands=operands, fix="flatten it")
+    check_ndim("cov", name, weights, 0, 1, operands=operands, fix="flatten it")
     category = weights._type.dtype.category
     if (name == "fweights") != (BOOL < category < FLOATING) or category > FLOATING or category == BOOL:
         wanted = "an integer" if name == "fweights" else "a floating point"
@@ -61,8 +61,7 @@ def cov(
             [-1.,  1.]])
     """
     operands = {"input": check_tensor(input, "cov", "input")}
-    if input.ndim > 2:
-        raise ShapeError(f"cov: input has {input.ndim} dimensions, more than two", operands=operands, fix="reshape it")
+    check_ndim("cov", "input", input, 0, 2, operands=operands, fix="reshape it")
     if input._type.dtype.category == BOOL:
         raise DTypeError("cov: input is bool", operands=operands, fix="convert it to a floating point dtype")
     x = input if input.ndim == 2 else _reshape(input, (1, input.numel()))

@@ -202,14 +202,14 @@ def _cummin(input: Tensor, dim: int) -> Any:
     return _running_extreme(input, dim, lambda new, value: new <= value)
 
 
-def _chosen(g: Any, input_shape: Shape, dim: int, indices: Tensor) -> Tensor:
+def _scatter_to_extremes(g: Any, input_shape: Shape, dim: int, indices: Tensor) -> Tensor:
     type_ = g[0]._type
     return _scatter_add(_full(input_shape, 0, type_.dtype, type_.device), indices, g[0], dim)
 
 
-gradient(_cummax, input=_chosen)
+gradient(_cummax, input=_scatter_to_extremes)
 forward(_cummax, lambda input_t, dim, indices: (_gather(input_t, indices, dim), None))
-gradient(_cummin, input=_chosen)
+gradient(_cummin, input=_scatter_to_extremes)
 forward(_cummin, lambda input_t, dim, indices: (_gather(input_t, indices, dim), None))
 
 

@@ -8,9 +8,10 @@ from typing import Any
 from ...base.dtypes import BOOL, FLOATING, get_default_dtype, uint8
 from ...base.layout import normalize_dim
 from ...dispatch.op import function
-from ...errors import ArgumentTypeError, DTypeError, ShapeError, safe_repr, wrong_type
+from ...errors import ArgumentTypeError, DTypeError, ShapeError, wrong_type
 from ...tensor import Tensor
 from ...tensor.tensor import check_tensor
+from ..declaring.checks import check_choice, check_distinct, check_int, check_least
 from ..indexing.slicing import _slice
 from ..pointwise.arithmetic import _add, _div, _mul, _sub
 from ..pointwise.comparison import ne
@@ -42,10 +43,8 @@ def diff(
     if not input.ndim:
         raise ShapeError("diff: input is 0-d", operands=parts, fix="give at least one dimension")
     at = normalize_dim(dim, input.ndim, "diff")
-    if isinstance(n, bool) or not isinstance(n, int):
-        raise ArgumentTypeError(f"diff: n is {safe_repr(n)}, not an int", operands=parts, fix="pass an int")
-    if n < 0:
-        raise ShapeError(f"diff: n is {n}, below 0", operands=parts, fix="choose n of 0 or more")
+    check_int("diff", "n", n, operands=parts)
+    check_least("diff", "n", n, 0, operands=parts, fix="choose n of 0 or more")
     shape = input._array.shape
     for name, part in parts.items():
         have = part._array.shape
@@ -117,15 +116,13 @@ def gradient(
         raise DTypeError(
             f"gradient: input is {input.dtype.name}", operands=operands, fix="convert it to a signed or float dtype"
         )
-    if edge_order not in (1, 2):
-        raise ShapeError(f"gradient: edge_order is {edge_order}", operands=operands, fix="choose 1 or 2")
+    check_choice("gradient", "edge_order", edge_order, (1, 2), ShapeError, operands=operands, fix="choose 1 or 2")
     if dim is None:
         dims = tuple(range(input.ndim))
     else:
         given = dim if isinstance(dim, (tuple, list)) else (dim,)
         dims = tuple([normalize_dim(at, input.ndim, "gradient") for at in given])
-    if len(set(dims)) != len(dims):
-        raise ShapeError(f"gradient: dim {dims} names a dimension twice", operands=operands, fix="name each once")
+    check_distinct("gradient", dims, dims, operands)
     steps = _spacings(1 if spacing is None else spacing, dims, input)
     for at in dims:
         if not input.ndim or input._array.shape[at] <= edge_order:

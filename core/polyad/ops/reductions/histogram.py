@@ -12,15 +12,16 @@ from typing import Any
 
 from ... import return_types
 from ...backend.interface import Signature, TensorType
-from ...base.dtypes import FLOATING, INTEGER, DType, float32, float64, int64
+from ...base.dtypes import INTEGER, DType, float32, float64, int64
 from ...base.layout import Shape
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import Typing, to_int64
 from ...dispatch.structure import opaque
-from ...errors import ArgumentTypeError, ShapeError, UnsupportedDType, safe_repr
+from ...errors import ShapeError, UnsupportedDType, safe_repr
 from ...tensor import Tensor
 from ...tensor.tensor import check_tensor, has_data
 from ..creation.factories import _arange, _full
+from ..declaring.checks import check_floating, check_int, check_least, check_ndim
 from ..declaring.no_derivative import no_derivative
 from ..declaring.shape_rules import same
 from ..indexing.gather_scatter import _scatter_add
@@ -98,12 +99,9 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
         raise UnsupportedDType(
             f"bincount: input is {dtype.name}", operands=operands, fix="convert it to an integer dtype"
         )
-    if input.ndim != 1:
-        raise ShapeError(f"bincount: input has {input.ndim} dimensions, not one", operands=operands, fix="flatten it")
-    if isinstance(minlength, bool) or not isinstance(minlength, int):
-        raise ArgumentTypeError(f"bincount: minlength is {safe_repr(minlength)}, not an int", fix="pass an int")
-    if minlength < 0:
-        raise ShapeError(f"bincount: minlength is {minlength}, below 0", operands=operands, fix="choose 0 or more")
+    check_ndim("bincount", "input", input, 1, 1, operands=operands, fix="flatten it")
+    check_int("bincount", "minlength", minlength)
+    check_least("bincount", "minlength", minlength, 0, operands=operands, fix="choose 0 or more")
     if weights is not None and weights._array.shape != input._array.shape:
         raise ShapeError(
             "bincount: weights has not the shape of input", operands=operands, fix="give a weight for each element"
@@ -137,8 +135,7 @@ def _histc_shape(input: Shape, bins: int, low: float, high: float) -> Shape:
 
 def _floating(types: Signature, params: Mapping[str, Any]) -> Typing:
     dtype = types[0].dtype
-    if dtype.category != FLOATING:
-        raise UnsupportedDType(f"histc: input is {dtype.name}", fix="convert it to a floating point dtype: x.float()")
+    check_floating("histc", "input", dtype, UnsupportedDType, fix="convert it to a floating point dtype: x.float()")
     return Typing((None,), (dtype,))
 
 
@@ -162,8 +159,9 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0, *, out
     """
     operands = {"input": check_tensor(input, "histc", "input")}
     count = _check_bins("histc", bins, operands)
-    if input._type.dtype.category != FLOATING:
-        raise UnsupportedDType(f"histc: input is {input.dtype.name}", operands=operands, fix="convert it: x.float()")
+    check_floating(
+        "histc", "input", input._type.dtype, UnsupportedDType, operands=operands, fix="convert it: x.float()"
+    )
     low, high = float(min), float(max)
     if low == high and input.numel():
         low, high = _extent(input.detach())
@@ -172,13 +170,12 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0, *, out
 
 
 def _check_bins(op: str, bins: Any, operands: Mapping[str, Any]) -> int:
-    if isinstance(bins, bool) or not isinstance(bins, int):
-        raise ArgumentTypeError(f"{op}: bins is {safe_repr(bins)}, not an int", operands=operands, fix="pass an int")
+    count = check_int(op, "bins", bins, operands=operands)
     if not 0 < bins < 2**62:
         raise ShapeError(
             f"{op}: bins is {bins}, not in [1, 2**62)", operands=operands, fix="ask for 1 bin or more, and fewer"
         )
-    return bins
+    return count
 
 
 def _extent(x: Tensor) -> tuple[float, float]:
@@ -211,7 +208,7 @@ def _edges(low: float, high: float, bins: int, dtype: DType, device: Any) -> Ten
     return _where(index < (bins + 1) / 2, up, down)
 
 
-def _position(x: Tensor, edges: Tensor, even: tuple[float, float] | None) -> Tensor:
+def _find_bins(x: Tensor, edges: Tensor, even: tuple[float, float] | None) -> Tensor:
     """The bin of each element between *edges*, the number of bins for what lies outside; *even* bins have a range."""
     bins = edges._array.shape[0] - 1
     first, last = _select(edges, 0, 0), _select(edges, 0, bins)
@@ -239,7 +236,7 @@ def _bin_counts(input: Tensor, edges: Tensor, low: float, high: float, even: boo
     *high*.
     """
     bins = edges._array.shape[0] - 1
-    place = _position(input, edges, (low, high) if even else None)
+    place = _find_bins(input, edges, (low, high) if even else None)
     return _slice(_bincount(place, None, bins + 1), 0, 0, bins, 1).clone()
 
 
@@ -322,7 +319,7 @@ def _counts_of_points(
     total = math.prod(shape)
     place, outside = None, None
     for x, (edges, even), size in zip(columns, grid, shape, strict=True):
-        found = _position(x, edges, even)
+        found = _find_bins(x, edges, even)
         missed = found == size
         place = found if place is None else place * size + found
         outside = missed if outside is None else outside | missed
@@ -336,13 +333,12 @@ def _dims(tensor: Tensor) -> tuple[int, ...]:
     return tuple(range(tensor.ndim))
 
 
-def _checked(op: str, input: Tensor, weight: Tensor | None, points: Shape) -> dict[str, Any]:
+def _check_counted(op: str, input: Tensor, weight: Tensor | None, points: Shape) -> dict[str, Any]:
     operands: dict[str, Any] = {"input": check_tensor(input, op, "input")}
     if weight is not None:
         operands["weight"] = check_tensor(weight, op, "weight")
     dtype = input._type.dtype
-    if dtype.category != FLOATING:
-        raise UnsupportedDType(f"{op}: input is {dtype.name}", operands=operands, fix="convert it: input.float()")
+    check_floating(op, "input", dtype, UnsupportedDType, operands=operands, fix="convert it: input.float()")
     if weight is not None:
         check_same_dtype(op, input=input, weight=weight)
         if weight._array.shape != points:
@@ -377,7 +373,7 @@ def histogram(
     (tensor([2., 1.]), tensor([0., 2., 4.]))
     """
     shape = check_tensor(input, "histogram", "input")._array.shape
-    operands = _checked("histogram", input, weight, shape)
+    operands = _check_counted("histogram", input, weight, shape)
     flat = _reshape(input.detach(), (input.numel(),))
     hist, (edges,) = _histogram("histogram", input, [flat], [bins], range, weight, density, operands)
     return return_types.histogram(hist, _histogram_of(edges, input) if edges is bins else edges)
@@ -413,7 +409,7 @@ def histogramdd(
             operands={"input": input},
             fix=f"give points of at most {_MOST_DIMS} coordinates",
         )
-    operands = _checked("histogramdd", input, weight, shape[:-1])
+    operands = _check_counted("histogramdd", input, weight, shape[:-1])
     points = _reshape(input.detach(), (math.prod(shape[:-1]), shape[-1]))
     columns = [column.contiguous() for column in points.unbind(1)]
     listed = list(bins) if isinstance(bins, (tuple, list)) else [bins] * shape[-1]

@@ -15,7 +15,7 @@ from ...tensor.tensor import check_tensor
 from ..pointwise.arithmetic import conjugate
 from ..pointwise.where import _where
 from .max_min import _amax
-from .sums import _sum, count, kept
+from .sums import _sum, count, keep_dims
 
 if TYPE_CHECKING:
     Dims = int | tuple[int, ...] | list[int] | None
@@ -39,9 +39,9 @@ def _finite(largest: Tensor) -> Tensor:
 
 def _logsumexp_grad(g: Tensor, input: Tensor, dims: tuple[int, ...], keepdim: bool, out: Tensor) -> Tensor:
     shape = input._array.shape
-    out = kept(out, shape, dims, keepdim)
+    out = keep_dims(out, shape, dims, keepdim)
     # Where all elements are -inf the shares are 0, not nan: a fully masked row.
-    return kept(g, shape, dims, keepdim) * conjugate((input - _where(out == -math.inf, 0.0, out)).exp())
+    return keep_dims(g, shape, dims, keepdim) * conjugate((input - _where(out == -math.inf, 0.0, out)).exp())
 
 
 gradient(_logsumexp, input=_logsumexp_grad)

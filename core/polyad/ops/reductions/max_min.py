@@ -24,7 +24,7 @@ from ..creation.factories import _full
 from ..indexing.gather_scatter import _gather, _scatter
 from ..pointwise import maximum
 from ..pointwise.where import _where
-from .sums import _one_or_all, _sum, kept
+from .sums import _one_or_all, _sum, keep_dims
 
 if TYPE_CHECKING:
     Dims = int | tuple[int, ...] | list[int] | None
@@ -43,8 +43,8 @@ def _amin(input: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
 def evenly(g: Tensor, input: Tensor, dims: tuple[int, ...], keepdim: bool, out: Tensor) -> Tensor:
     """The gradient of an extreme: shared evenly by the elements that equal it; nan where the extreme is nan."""
     shape = input._array.shape
-    same = input == kept(out, shape, dims, keepdim)
-    return same * (kept(g, shape, dims, keepdim) / _sum(same, dims, True))
+    same = input == keep_dims(out, shape, dims, keepdim)
+    return same * (keep_dims(g, shape, dims, keepdim) / _sum(same, dims, True))
 
 
 gradient(_amax, input=evenly)
@@ -135,7 +135,7 @@ def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out:
     >>> polyad.argmax(polyad.tensor([[1, 5], [4, 2]]), 1)
     tensor([1, 0])
     """
-    return _position(_argmax, "argmax", input, dim, keepdim)
+    return _find_extreme(_argmax, "argmax", input, dim, keepdim)
 
 
 @function()
@@ -149,10 +149,10 @@ def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out:
     >>> polyad.argmin(polyad.tensor([[1, 5], [4, 2]]), 1)
     tensor([0, 1])
     """
-    return _position(_argmin, "argmin", input, dim, keepdim)
+    return _find_extreme(_argmin, "argmin", input, dim, keepdim)
 
 
-def _position(op: Any, name: str, input: Tensor, dim: int | None, keepdim: bool) -> Tensor:
+def _find_extreme(op: Any, name: str, input: Tensor, dim: int | None, keepdim: bool) -> Tensor:
     ndim = len(check_tensor(input, name, "input")._array.shape)
     at = None if dim is None else normalize_dim(dim, ndim, name)
     result: Tensor = op(input, at if ndim else None, keepdim)
@@ -219,16 +219,16 @@ def _min_dim(input: Tensor, dim: int, keepdim: bool) -> Any:
     return _amin(input, (dim,), keepdim), _argmin(input, dim, keepdim)
 
 
-def placed(g: Any, input_shape: Shape, dim: int, keepdim: bool, indices: Tensor) -> Tensor:
+def scatter_to_chosen(g: Any, input_shape: Shape, dim: int, keepdim: bool, indices: Tensor) -> Tensor:
     """The gradient of elements chosen along *dim*: theirs alone."""
     type_ = g[0]._type
-    index, values = kept(indices, input_shape, (dim,), keepdim), kept(g[0], input_shape, (dim,), keepdim)
+    index, values = keep_dims(indices, input_shape, (dim,), keepdim), keep_dims(g[0], input_shape, (dim,), keepdim)
     if len(input_shape) == 1 and not keepdim:
         index, values = index.unsqueeze(0), values.unsqueeze(0)
     return _scatter(_full(input_shape, 0, type_.dtype, type_.device), index, values, dim)
 
 
-def chosen(tangent: Tensor, dim: int, keepdim: bool, indices: Tensor) -> Tensor:
+def gather_chosen(tangent: Tensor, dim: int, keepdim: bool, indices: Tensor) -> Tensor:
     """The tangent of elements chosen along *dim*: theirs."""
     if not tangent._array.shape:
         return tangent
@@ -236,10 +236,10 @@ def chosen(tangent: Tensor, dim: int, keepdim: bool, indices: Tensor) -> Tensor:
     return result if keepdim else result.squeeze(dim)
 
 
-gradient(_max_dim, input=placed)
-forward(_max_dim, lambda input_t, dim, keepdim, indices: (chosen(input_t, dim, keepdim, indices), None))
-gradient(_min_dim, input=placed)
-forward(_min_dim, lambda input_t, dim, keepdim, indices: (chosen(input_t, dim, keepdim, indices), None))
+gradient(_max_dim, input=scatter_to_chosen)
+forward(_max_dim, lambda input_t, dim, keepdim, indices: (gather_chosen(input_t, dim, keepdim, indices), None))
+gradient(_min_dim, input=scatter_to_chosen)
+forward(_min_dim, lambda input_t, dim, keepdim, indices: (gather_chosen(input_t, dim, keepdim, indices), None))
 
 
 def _extreme(name: str, args: tuple[Any, ...], dim: Any, keepdim: bool, other: Any) -> Any:

@@ -3,8 +3,8 @@
 nan counts as the largest element; the nan forms leave it out. Ranks are taken from a stable sort, so that of equal
 elements every backend names the same.
 
-To add a rank statistic: declare a composite over `_sort` with a named result in return_types.py; `placed` is the
-gradient of an element that was chosen along a dimension.
+To add a rank statistic: declare a composite over `_sort` with a named result in return_types.py; `scatter_to_chosen` is
+the gradient of an element that was chosen along a dimension.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from ..pointwise.where import _where
 from ..shaping.joining import _cat
 from ..sorting.sort import _sort, _sorted, rank_in
 from .cumulative import _cummax, _positions_along
-from .max_min import _argmax, among_equals, chosen, placed
+from .max_min import _argmax, among_equals, gather_chosen, scatter_to_chosen
 from .sums import _sum
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def _with_positions(types: Signature, params: Mapping[str, Any]) -> Typing:
     return Typing((None,), (types[0].dtype, int64))
 
 
-def _along(op: Callable[..., Any], name: str, input: Tensor, dim: int, keepdim: bool, *first: Any) -> Any:
+def _select_along(op: Callable[..., Any], name: str, input: Tensor, dim: int, keepdim: bool, *first: Any) -> Any:
     """The named tuple that ``op(input, *first, dim, keepdim)`` gives, a 0-d tensor counting as one element."""
     ndim = check_tensor(input, name, "input").ndim
     at = normalize_dim(dim, ndim, name)
@@ -74,8 +74,8 @@ def _kthvalue(input: Tensor, k: int, dim: int, keepdim: bool) -> Any:
     return _select(values, dim, k - 1).clone(), _select(indices, dim, k - 1).clone()
 
 
-gradient(_kthvalue, input=placed)
-forward(_kthvalue, lambda input_t, dim, keepdim, indices: (chosen(input_t, dim, keepdim, indices), None))
+gradient(_kthvalue, input=scatter_to_chosen)
+forward(_kthvalue, lambda input_t, dim, keepdim, indices: (gather_chosen(input_t, dim, keepdim, indices), None))
 
 
 @function()
@@ -90,7 +90,7 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False, *, out
     """
     at = normalize_dim(dim, check_tensor(input, "kthvalue", "input").ndim, "kthvalue")
     rank = 1 if input.ndim and not input._array.shape[at] else rank_in("kthvalue", input, k, at, 1)
-    result: return_types.kthvalue = _along(_kthvalue, "kthvalue", input, at, keepdim, rank)
+    result: return_types.kthvalue = _select_along(_kthvalue, "kthvalue", input, at, keepdim, rank)
     return result
 
 
@@ -152,10 +152,10 @@ def _at_rank(input: Tensor, rank: Tensor, dim: int, keepdim: bool) -> tuple[Tens
     return values, indices
 
 
-gradient(_median_dim, input=placed)
-forward(_median_dim, lambda input_t, dim, keepdim, indices: (chosen(input_t, dim, keepdim, indices), None))
-gradient(_nanmedian_dim, input=placed)
-forward(_nanmedian_dim, lambda input_t, dim, keepdim, indices: (chosen(input_t, dim, keepdim, indices), None))
+gradient(_median_dim, input=scatter_to_chosen)
+forward(_median_dim, lambda input_t, dim, keepdim, indices: (gather_chosen(input_t, dim, keepdim, indices), None))
+gradient(_nanmedian_dim, input=scatter_to_chosen)
+forward(_nanmedian_dim, lambda input_t, dim, keepdim, indices: (gather_chosen(input_t, dim, keepdim, indices), None))
 
 
 def _of_nothing(input: Tensor) -> Tensor:
@@ -180,7 +180,7 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out:
     tensor(2)
     """
     if dim is not None:
-        return _along(_median_dim, "median", input, dim, keepdim)
+        return _select_along(_median_dim, "median", input, dim, keepdim)
     return _median(input) if check_tensor(input, "median", "input").numel() else _of_nothing(input)
 
 
@@ -195,7 +195,7 @@ def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False, *, o
     tensor(1.)
     """
     if dim is not None:
-        return _along(_nanmedian_dim, "nanmedian", input, dim, keepdim)
+        return _select_along(_nanmedian_dim, "nanmedian", input, dim, keepdim)
     return _nanmedian(input) if check_tensor(input, "nanmedian", "input").numel() else _of_nothing(input)
 
 
@@ -219,8 +219,8 @@ def _mode(input: Tensor, dim: int, keepdim: bool) -> Any:
     return tuple(chosen if keepdim else [tensor.squeeze(dim) for tensor in chosen])
 
 
-gradient(_mode, input=placed)
-forward(_mode, lambda input_t, dim, keepdim, indices: (chosen(input_t, dim, keepdim, indices), None))
+gradient(_mode, input=scatter_to_chosen)
+forward(_mode, lambda input_t, dim, keepdim, indices: (gather_chosen(input_t, dim, keepdim, indices), None))
 
 
 @function()
@@ -235,5 +235,5 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False, *, out: Any = None
     >>> values, indices
     (tensor(1), tensor(4))
     """
-    result: return_types.mode = _along(_mode, "mode", input, dim, keepdim)
+    result: return_types.mode = _select_along(_mode, "mode", input, dim, keepdim)
     return result

@@ -3,8 +3,8 @@
 Public functions take a dim, several dims or none; the primitives get them as sorted tuples counted from the front.
 `sum` has the name of Python's own, which this module therefore cannot use.
 
-To add a reduction: declare ``_name(input, dims, keepdim)`` with a gradient (`spread` brings a gradient back to the
-input's shape), front it with a function that normalises *dim*, and add its kernel to each backend's table.
+To add a reduction: declare ``_name(input, dims, keepdim)`` with a gradient (`expand_reduced` brings a gradient back to
+the input's shape), front it with a function that normalises *dim*, and add its kernel to each backend's table.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def _sum(input: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
     """The sum over *dims*; integers and bool add up in int64, float16 and bfloat16 in float32."""
 
 
-gradient(_sum, input=lambda g, input_shape, dims, keepdim: spread(g, input_shape, dims, keepdim))
+gradient(_sum, input=lambda g, input_shape, dims, keepdim: expand_reduced(g, input_shape, dims, keepdim))
 linear_in(_sum, "input")
 
 
@@ -57,12 +57,12 @@ def sum(
     return _sum(input, normalize_dims(dim, len(input._array.shape), "sum"), keepdim)
 
 
-def spread(gradient: Tensor, shape: Shape, dims: tuple[int, ...], keepdim: bool) -> Tensor:
+def expand_reduced(gradient: Tensor, shape: Shape, dims: tuple[int, ...], keepdim: bool) -> Tensor:
     """A reduction's gradient expanded back to *shape*, as a view."""
-    return _expand(kept(gradient, shape, dims, keepdim), shape)
+    return _expand(keep_dims(gradient, shape, dims, keepdim), shape)
 
 
-def kept(result: Tensor, shape: Shape, dims: tuple[int, ...], keepdim: bool) -> Tensor:
+def keep_dims(result: Tensor, shape: Shape, dims: tuple[int, ...], keepdim: bool) -> Tensor:
     """The result of reducing *shape* over *dims*, with the reduced dimensions kept at size 1."""
     if keepdim or not dims or len(dims) == len(shape):
         return result
@@ -97,7 +97,9 @@ def _mean(input: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
 
 gradient(
     _mean,
-    input=lambda g, input_shape, dims, keepdim: spread(g / (count(input_shape, dims) or 1), input_shape, dims, keepdim),
+    input=lambda g, input_shape, dims, keepdim: expand_reduced(
+        g / (count(input_shape, dims) or 1), input_shape, dims, keepdim
+    ),
 )
 linear_in(_mean, "input")
 
@@ -188,7 +190,7 @@ def _prod_grad(g: Tensor, input: Tensor, dims: tuple[int, ...], keepdim: bool) -
     flat = _reshape(moved, (*moved._array.shape[: len(shape) - len(dims)], count(shape, dims)))
     others = _reshape(_product_of_others(conjugate(flat)), moved._array.shape)
     back = tuple([order.index(dim) for dim in range(len(shape))])
-    return spread(g, shape, dims, keepdim) * _permute(others, back)
+    return expand_reduced(g, shape, dims, keepdim) * _permute(others, back)
 
 
 gradient(_prod, input=_prod_grad)

@@ -18,7 +18,7 @@ from .cumulative import _cumsum
 from .sums import _sum
 
 
-def _steps(op: str, y: Tensor, x: Tensor | None, dx: Any, dim: int) -> tuple[int, Any]:
+def _sample_distances(op: str, y: Tensor, x: Tensor | None, dx: Any, dim: int) -> tuple[int, Any]:
     """The dim counted from the front, and the distances of neighbouring samples: a tensor or a number."""
     check_tensor(y, op, "y")
     operands = {"y": y} if x is None else {"y": y, "x": check_tensor(x, op, "x")}
@@ -72,7 +72,7 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float | None = None, di
     >>> polyad.trapezoid(polyad.tensor([1.0, 5.0, 10.0]))
     tensor(10.5000)
     """
-    at, step = _steps("trapezoid", y, x, dx, dim)
+    at, step = _sample_distances("trapezoid", y, x, dx, dim)
     shape = y._array.shape
     size = shape[at]
     if not size:
@@ -99,7 +99,7 @@ def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float | None
     >>> polyad.cumulative_trapezoid(polyad.tensor([1.0, 5.0, 10.0]))
     tensor([ 3.0000, 10.5000])
     """
-    at, step = _steps("cumulative_trapezoid", y, x, dx, dim)
+    at, step = _sample_distances("cumulative_trapezoid", y, x, dx, dim)
     if not y._array.shape[at]:
         return _mul(y, 0.5)
     sums = _pair_sums(y, at)

@@ -16,9 +16,10 @@ from ...dispatch.structure import Reduction
 from ...errors import ArgumentTypeError, safe_repr
 from ...tensor import Tensor
 from ...tensor.tensor import check_tensor
+from ..declaring.checks import check_flag
 from ..pointwise.arithmetic import conjugate
 from ..pointwise.where import _where
-from .sums import _mean, _sum, count, kept
+from .sums import _mean, _sum, count, keep_dims
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,7 +54,7 @@ def _var_grad(g: Tensor, input: Tensor, dims: tuple[int, ...], correction: float
     freedom = count(shape, dims) - correction
     # With no degree of freedom left the variance is infinite, or nan: 2 / 0 times a deviation, as PyTorch's.
     scale = 2.0 / freedom if freedom > 0 else 0.0 if 0 in shape else math.inf
-    return kept(g, shape, dims, keepdim) * scale * (input - _mean(input, dims, True))
+    return keep_dims(g, shape, dims, keepdim) * scale * (input - _mean(input, dims, True))
 
 
 gradient(_var, input=_var_grad)
@@ -79,10 +80,7 @@ def _correction(op: str, unbiased: Any, correction: Any) -> float:
     if correction is None:
         if unbiased is None:
             return 1
-        if not isinstance(unbiased, bool):
-            raise ArgumentTypeError(
-                f"{op}: unbiased is {safe_repr(unbiased)}, not a bool", fix="pass correction=0 or 1"
-            )
+        check_flag(op, "unbiased", unbiased, fix="pass correction=0 or 1")
         return int(unbiased)
     if unbiased is not None:
         raise ArgumentTypeError(f"{op}: both unbiased and correction are given", fix="give correction only")
@@ -93,7 +91,7 @@ def _correction(op: str, unbiased: Any, correction: Any) -> float:
     return correction + 0  # of a bool the number
 
 
-def _given(op: str, input: Tensor, dim: Any, unbiased: Any, correction: Any) -> tuple[tuple[int, ...], float]:
+def _read_correction(op: str, input: Tensor, dim: Any, unbiased: Any, correction: Any) -> tuple[tuple[int, ...], float]:
     check_tensor(input, op, "input")
     if isinstance(dim, bool):
         dim, unbiased = None, dim  # PyTorch's form var(input, unbiased)
@@ -127,7 +125,7 @@ def var(
     >>> polyad.var(polyad.tensor([1.0, 2.0, 3.0, 4.0]), correction=0)
     tensor(1.2500)
     """
-    dims, less = _given("var", input, dim, unbiased, correction)
+    dims, less = _read_correction("var", input, dim, unbiased, correction)
     return _var(input, dims, less, keepdim)
 
 
@@ -147,7 +145,7 @@ def std(
     >>> polyad.std(polyad.tensor([1.0, 3.0]))
     tensor(1.4142)
     """
-    dims, less = _given("std", input, dim, unbiased, correction)
+    dims, less = _read_correction("std", input, dim, unbiased, correction)
     return _std(input, dims, less, keepdim)
 
 
@@ -166,7 +164,7 @@ def var_mean(
     >>> polyad.var_mean(polyad.tensor([1.0, 3.0]))
     (tensor(2.), tensor(2.))
     """
-    dims, less = _given("var_mean", input, dim, unbiased, correction)
+    dims, less = _read_correction("var_mean", input, dim, unbiased, correction)
     return _var(input, dims, less, keepdim), _mean(input, dims, keepdim)
 
 
@@ -185,5 +183,5 @@ def std_mean(
     >>> polyad.std_mean(polyad.tensor([1.0, 3.0]))
     (tensor(1.4142), tensor(2.))
     """
-    dims, less = _given("std_mean", input, dim, unbiased, correction)
+    dims, less = _read_correction("std_mean", input, dim, unbiased, correction)
     return _std(input, dims, less, keepdim), _mean(input, dims, keepdim)

@@ -9,15 +9,16 @@ from ...base.dtypes import int64
 from ...base.layout import Shape
 from ...dispatch.op import composite, function
 from ...dispatch.structure import shaping
-from ...errors import ArgumentTypeError, OutOfMemory, ShapeError, safe_repr
+from ...errors import OutOfMemory, ShapeError
 from ...tensor import Tensor
 from ..creation.factories import _arange, _full
+from ..declaring.checks import check_int, check_least
 from ..indexing.index_select import _index_add, _index_select
 from ..indexing.slicing import _slice
 from ..pointwise.arithmetic import _add, _sub
 from ..products.mm import check_rank, check_same_dtype
 from ..reductions.cumulative import _cumsum
-from .joining import _cat, _given, _stack
+from .joining import _cat, _name_tensors, _stack
 from .reshape import _expand, _reshape, _unsqueeze
 
 
@@ -34,7 +35,7 @@ def cartesian_prod(*tensors: Any) -> Tensor:
             [2, 5],
             [2, 6]])
     """
-    operands = _given("cartesian_prod", tensors)
+    operands = _name_tensors("cartesian_prod", tensors)
     if not operands:
         raise ShapeError("cartesian_prod: there is no tensor", fix="give at least one vector")
     check_rank("cartesian_prod", 1, **operands)
@@ -53,20 +54,20 @@ def cartesian_prod(*tensors: Any) -> Tensor:
     return _reshape(_stack(grids, count), (total, count))
 
 
-def _count(size: int, r: int, replace: bool) -> int:
+def _count_combinations(size: int, r: int, replace: bool) -> int:
     """How many choices there are; 2**64 for at least so many, which would take long to count."""
     among = size + r - 1 if replace else size
     return 2**64 if min(r, among - r) >= 64 else math.comb(max(among, 0), r)
 
 
-def _chosen(input: Shape, r: int, replace: bool) -> Shape:
-    return (_count(input[0], r, replace), r)
+def _combinations_shape(input: Shape, r: int, replace: bool) -> Shape:
+    return (_count_combinations(input[0], r, replace), r)
 
 
-@composite(structure=shaping, shape=_chosen, method=False)
+@composite(structure=shaping, shape=_combinations_shape, method=False)
 def _combinations(input: Tensor, r: int, replace: bool) -> Tensor:
     """The choices of *r* > 0 elements of a vector, as rows."""
-    positions = _positions(input._array.shape[0], r, replace, input._type.device)
+    positions = _list_positions(input._array.shape[0], r, replace, input._type.device)
     return _reshape(_index_select(input, _reshape(positions, (positions.numel(),)), 0), positions._array.shape)
 
 
@@ -83,16 +84,12 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
             [2, 3]])
     """
     check_rank("combinations", 1, input=input)
-    if isinstance(r, bool) or not isinstance(r, int):
-        raise ArgumentTypeError(
-            f"combinations: r is {safe_repr(r)}, not an int", operands={"input": input}, fix="pass an int"
-        )
-    if r < 0:
-        raise ShapeError(f"combinations: r is {r}, below 0", operands={"input": input}, fix="choose r of 0 or more")
+    check_int("combinations", "r", r, operands={"input": input})
+    check_least("combinations", "r", r, 0, operands={"input": input}, fix="choose r of 0 or more")
     type_ = input._type
     if r == 0:
         return _full((0,), 0, type_.dtype, type_.device)
-    total, most = _chosen((input._array.shape[0],), r, bool(with_replacement))
+    total, most = _combinations_shape((input._array.shape[0],), r, bool(with_replacement))
     if total * most >= 2**60:
         raise OutOfMemory(
             f"combinations: there is no memory for so many rows of {most:,} elements",
@@ -104,7 +101,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     return _combinations(input, r, bool(with_replacement)) if total else result
 
 
-def _positions(size: int, r: int, replace: bool, device: Any) -> Tensor:
+def _list_positions(size: int, r: int, replace: bool, device: Any) -> Tensor:
     """The rows of positions, in order, that rise (or do not fall, with *replace*).
 
     Built column by column: a row that ends with position p is continued by each position behind p (or by p, too) that
@@ -117,7 +114,7 @@ def _positions(size: int, r: int, replace: bool, device: Any) -> Tensor:
     columns, continued = [last], []
     for length in range(2, r + 1):
         bound += gap
-        total = _count(bound, length, replace)
+        total = _count_combinations(bound, length, replace)
         counts = _sub(bound - gap, last)
         ends = _cumsum(counts, 0)
         # Where the continuations of a row end, those of the next begin: summed up, these marks number the rows.

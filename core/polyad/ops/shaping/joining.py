@@ -12,10 +12,11 @@ from ...dispatch.forward import linear_in
 from ...dispatch.op import alias, composite, function, gradient, primitive
 from ...dispatch.promotion import promoted
 from ...dispatch.structure import shaping
-from ...errors import ArgumentError, ArgumentTypeError, DTypeError, OptionError, ShapeError, safe_repr
+from ...errors import ArgumentError, ArgumentTypeError, DTypeError, OptionError, ShapeError
 from ...tensor import Tensor
 from ...tensor.tensor import check_tensor
 from ..creation.factories import _full, zeros
+from ..declaring.checks import check_choice, check_ndim
 from ..indexing.slicing import _slice
 from .reshape import _expand, _reshape, _unsqueeze
 from .splitting import _pieces, unbind
@@ -266,8 +267,7 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
     given = _check_tensors(
         tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors, "meshgrid"
     )
-    if indexing not in ("ij", "xy"):
-        raise ArgumentError(f"meshgrid: indexing is {safe_repr(indexing)}", fix="use 'ij' or 'xy'")
+    check_choice("meshgrid", "indexing", indexing, ("ij", "xy"), ArgumentError, fix="use 'ij' or 'xy'")
     for position, tensor in enumerate(given):
         if tensor._type.dtype is not given[0]._type.dtype:
             raise DTypeError(
@@ -289,7 +289,7 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
     return tuple([grid.transpose(0, 1) for grid in grids] if indexing == "xy" and len(grids) > 1 else grids)
 
 
-def _given(op: str, tensors: tuple[Any, ...]) -> dict[str, Tensor]:
+def _name_tensors(op: str, tensors: tuple[Any, ...]) -> dict[str, Tensor]:
     return {f"tensors[{place}]": check_tensor(tensor, op, f"tensors[{place}]") for place, tensor in enumerate(tensors)}
 
 
@@ -335,12 +335,9 @@ def block_diag(*tensors: Any) -> Tensor:
             [2, 0, 0],
             [0, 3, 4]])
     """
-    operands = _given("block_diag", tensors)
+    operands = _name_tensors("block_diag", tensors)
     if not operands:
         return zeros(1, 0)
     for name, tensor in operands.items():
-        if tensor.ndim > 2:
-            raise ShapeError(
-                f"block_diag: {name} has {tensor.ndim} dimensions, more than two", operands=operands, fix="reshape it"
-            )
+        check_ndim("block_diag", name, tensor, 0, 2, operands=operands, fix="reshape it")
     return _block_diag([tensor if tensor.ndim == 2 else _reshape(tensor, (1, tensor.numel())) for tensor in tensors])

@@ -13,6 +13,7 @@ from ...errors import NoData, ShapeError
 from ...tensor import Tensor
 from ...tensor.tensor import check_room, check_tensor, has_data
 from ..creation.factories import _full, arange
+from ..declaring.checks import check_least
 from ..indexing.index_select import _index_add, _index_select
 from ..indexing.slicing import _slice
 from ..reductions.any_all import check_all
@@ -128,8 +129,7 @@ def repeat_interleave(
         (output_size,) = normalize_shape((output_size,), "repeat_interleave")
     if not isinstance(repeats, Tensor):
         (times,) = normalize_shape((repeats,), "repeat_interleave")
-        if times < 0:
-            raise ShapeError(f"repeat_interleave: repeats is {times}", operands={"input": input}, fix="give 0 or more")
+        check_least("repeat_interleave", "repeats", times, 0, operands={"input": input}, fix="give 0 or more")
         check_sizes((*shape[:at], (shape[at] if shape else 1) * times, *shape[at + 1 :]), "repeat_interleave")
         return _repeat_interleave(input, times, at) if shape else _reshape(_expand(input, (times,)).clone(), (times,))
     counts = _expand(repeats, (shape[at],)) if repeats.numel() == 1 else repeats

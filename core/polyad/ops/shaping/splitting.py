@@ -17,6 +17,7 @@ from ...errors import ArgumentTypeError, IndexOutOfRange, OutOfMemory, ShapeErro
 from ...tensor import Tensor
 from ...tensor.tensor import check_tensor
 from ..creation.factories import _full
+from ..declaring.checks import check_ndim
 from ..indexing.slicing import _select, _slice
 
 if TYPE_CHECKING:
@@ -211,12 +212,8 @@ def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) ->
 
 
 def _split_along(input: Tensor, indices_or_sections: Any, dim: int, least: int, op: str) -> tuple[Tensor, ...]:
-    if check_tensor(input, op, "input").ndim < least:
-        raise ShapeError(
-            f"{op}: input has {input.ndim} dimensions, fewer than {least}",
-            operands={"input": input},
-            fix="use tensor_split along a dimension that is there",
-        )
+    check_tensor(input, op, "input")
+    check_ndim(op, "input", input, least, None, fix="use tensor_split along a dimension that is there")
     if not isinstance(indices_or_sections, (tuple, list)):
         if isinstance(indices_or_sections, Tensor):
             raise ArgumentTypeError(

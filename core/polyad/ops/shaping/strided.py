@@ -55,7 +55,7 @@ def _memory(
     )
 
 
-def _dense(type_: Any, array: Any) -> Any:
+def _copy_dense(type_: Any, array: Any) -> Any:
     dense = type_.backend.empty(array.shape, type_.dtype, type_.device)
     type_.backend.copy(dense, array)
     return dense
@@ -84,7 +84,7 @@ def _window_take(input: Tensor, base_strides: Strides, shape: Shape, strides: St
     type_ = input._type
     base, window, _ = _memory(type_, input._array.shape, base_strides, (shape, strides, offset), False)
     type_.backend.copy(base, input._array)
-    return _tensor(type_, _dense(type_, window))
+    return _tensor(type_, _copy_dense(type_, window))
 
 
 def _put_shape(input: Shape, base_shape: Shape, *rest: Any) -> Shape:
@@ -105,7 +105,7 @@ def _window_put(input: Tensor, base_shape: Shape, base_strides: Strides, strides
         return _put_overlapping(input, base_shape, base_strides, strides, offset)
     base, window, whole = _memory(type_, base_shape, base_strides, (shape, strides, offset), True)
     type_.backend.copy(window, input._array)
-    return _tensor(type_, base if whole else _dense(type_, base))
+    return _tensor(type_, base if whole else _copy_dense(type_, base))
 
 
 def _put_overlapping(input: Tensor, base_shape: Shape, base_strides: Strides, strides: Strides, offset: int) -> Tensor:
@@ -121,7 +121,7 @@ def _put_overlapping(input: Tensor, base_shape: Shape, base_strides: Strides, st
     memory = _index_add(_full((extent,), 0, type_.dtype, type_.device), places, input.reshape(-1), 0)
     root = type_.backend.root(memory._array)
     base = type_.backend.as_strided(root, type_.dtype, base_shape, base_strides, lead)
-    return _tensor(type_, _dense(type_, base))
+    return _tensor(type_, _copy_dense(type_, base))
 
 
 def _clear_shape(input: Shape, *rest: Any) -> Shape:
@@ -135,7 +135,7 @@ def _window_clear(input: Tensor, base_strides: Strides, shape: Shape, strides: S
     base, window, whole = _memory(type_, input._array.shape, base_strides, (shape, strides, offset), False)
     type_.backend.copy(base, input._array)
     type_.backend.fill(window, 0)
-    return _tensor(type_, base if whole else _dense(type_, base))
+    return _tensor(type_, base if whole else _copy_dense(type_, base))
 
 
 def _write_shape(input: Shape, src: Shape, *rest: Any) -> Shape:
@@ -150,7 +150,7 @@ def _window_write(input: Tensor, src: Tensor, base_strides: Strides, strides: St
     base, window, whole = _memory(type_, input._array.shape, base_strides, (shape, strides, offset), False)
     type_.backend.copy(base, input._array)
     type_.backend.copy(window, src._array)
-    return _tensor(type_, base if whole else _dense(type_, base))
+    return _tensor(type_, base if whole else _copy_dense(type_, base))
 
 
 gradient(

@@ -14,7 +14,7 @@ from ...dispatch.structure import Last, Shaping
 from ...errors import DTypeError, ShapeError, safe_repr
 from ...tensor import Tensor
 from ...tensor.tensor import check_tensor
-from ..creation.factories import arange, empty, finished
+from ..creation.factories import arange, empty, with_options
 from .joining import stack
 from .repeating import repeated
 
@@ -126,7 +126,7 @@ def tril_indices(
     tensor([[0, 1, 1],
             [0, 0, 1]])
     """
-    return finished(_indices("tril_indices", row, col, offset, dtype, device, layout, True), False, pin_memory)
+    return with_options(_indices("tril_indices", row, col, offset, dtype, device, layout, True), False, pin_memory)
 
 
 @function(method=False)
@@ -149,4 +149,4 @@ def triu_indices(
     tensor([[0, 0, 1],
             [0, 1, 1]])
     """
-    return finished(_indices("triu_indices", row, col, offset, dtype, device, layout, False), False, pin_memory)
+    return with_options(_indices("triu_indices", row, col, offset, dtype, device, layout, False), False, pin_memory)

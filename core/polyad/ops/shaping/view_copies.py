@@ -62,7 +62,7 @@ def _unfolded(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
     return unfold(input, dimension, size, step)
 
 
-def _copied(result: Any) -> Any:
+def _clone_results(result: Any) -> Any:
     if isinstance(result, tuple):
         return tuple([one.clone(memory_format=contiguous_format) for one in result])
     return result.clone(memory_format=contiguous_format)
@@ -74,7 +74,7 @@ def _copy(of: str, shown: Callable[..., Any], arguments: str, result: str) -> Ca
     several = "tuple" in str(signature.return_annotation)
 
     def definition(input: Tensor, *args: Any, **kwargs: Any) -> Any:
-        return _copied(shown(check_tensor(input, name, "input"), *args, **kwargs))
+        return _clone_results(shown(check_tensor(input, name, "input"), *args, **kwargs))
 
     definition.__name__ = definition.__qualname__ = name
     definition.__module__ = __name__

@@ -11,10 +11,11 @@ from ...base.layout import Shape
 from ...dispatch.op import composite, function, primitive
 from ...dispatch.promotion import Typing, common_dtype, comparison, not_complex
 from ...dispatch.structure import opaque
-from ...errors import ArgumentTypeError, DTypeError, IndexOutOfRange, ShapeError, safe_repr
+from ...errors import ArgumentTypeError, DTypeError, IndexOutOfRange, ShapeError
 from ...tensor import Tensor
 from ...tensor.tensor import check_same_device, check_tensor
 from ..creation.factories import _full, tensor
+from ..declaring.checks import check_choice, check_ndim
 from ..declaring.shape_rules import same
 from ..indexing.gather_scatter import _gather
 from ..indexing.index_select import _index_select
@@ -42,7 +43,7 @@ def _searchsorted(sequence: Tensor, values: Tensor, right: bool) -> Tensor:
     """
 
 
-def _position(op: str, sequence: Tensor, values: Tensor, right: bool, out_int32: bool) -> Tensor:
+def _search(op: str, sequence: Tensor, values: Tensor, right: bool, out_int32: bool) -> Tensor:
     result = _searchsorted(sequence, values, right)
     return result.to(int32) if out_int32 else result
 
@@ -89,10 +90,15 @@ def searchsorted(
             fix="search a 1-d sequence, or give as many rows of values as there are sequences",
         )
     if side is not None:
-        if side not in ("left", "right"):
-            raise ShapeError(
-                f"searchsorted: side is {safe_repr(side)}", operands=operands, fix='choose "left" or "right"'
-            )
+        check_choice(
+            "searchsorted",
+            "side",
+            side,
+            ("left", "right"),
+            ShapeError,
+            operands=operands,
+            fix='choose "left" or "right"',
+        )
         if right and side == "left":
             raise ShapeError(
                 'searchsorted: side is "left", but right is True', operands=operands, fix="give only side or only right"
@@ -100,7 +106,7 @@ def searchsorted(
         right = side == "right"
     if sorter is not None:
         sorted_sequence = _sorted(sorted_sequence, check_tensor(sorter, "searchsorted", "sorter"))
-    return _position("searchsorted", sorted_sequence, values, bool(right), bool(out_int32))
+    return _search("searchsorted", sorted_sequence, values, bool(right), bool(out_int32))
 
 
 def _sorted(sequence: Tensor, sorter: Tensor) -> Tensor:
@@ -141,13 +147,16 @@ def bucketize(
     """
     check_tensor(boundaries, "bucketize", "boundaries")
     values = _as_values("bucketize", "input", input, boundaries)
-    if boundaries.ndim != 1:
-        raise ShapeError(
-            f"bucketize: boundaries has {boundaries.ndim} dimensions, not one",
-            operands={"input": values, "boundaries": boundaries},
-            fix="use searchsorted for rows of boundaries",
-        )
-    return _position("bucketize", boundaries, values, bool(right), bool(out_int32))
+    check_ndim(
+        "bucketize",
+        "boundaries",
+        boundaries,
+        1,
+        1,
+        operands={"input": values, "boundaries": boundaries},
+        fix="use searchsorted for rows of boundaries",
+    )
+    return _search("bucketize", boundaries, values, bool(right), bool(out_int32))
 
 
 # ---------------------------------------------------------------------------------------------------- membership

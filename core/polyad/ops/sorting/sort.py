@@ -23,7 +23,7 @@ from ...tensor.tensor import check_tensor
 from ..declaring.shape_rules import same
 from ..indexing.gather_scatter import _gather
 from ..indexing.slicing import _slice
-from ..reductions.max_min import placed
+from ..reductions.max_min import scatter_to_chosen
 
 
 def _with_positions(types: Signature, params: Mapping[str, Any]) -> Typing:
@@ -46,7 +46,7 @@ def _sort(input: Tensor, dim: int, descending: bool) -> Any:
     """The elements in order along *dim* and where each was; equal ones keep their order, nan is largest."""
 
 
-gradient(_sort, input=lambda g, input_shape, dim, indices: placed(g, input_shape, dim, True, indices))
+gradient(_sort, input=lambda g, input_shape, dim, indices: scatter_to_chosen(g, input_shape, dim, True, indices))
 forward(_sort, lambda input_t, dim, indices: (_gather(input_t, indices, dim), None))
 
 
@@ -124,7 +124,7 @@ def _topk(input: Tensor, k: int, dim: int, largest: bool) -> Any:
     return _slice(values, dim, 0, k, 1).clone(), _slice(indices, dim, 0, k, 1).clone()
 
 
-gradient(_topk, input=lambda g, input_shape, dim, indices: placed(g, input_shape, dim, True, indices))
+gradient(_topk, input=lambda g, input_shape, dim, indices: scatter_to_chosen(g, input_shape, dim, True, indices))
 forward(_topk, lambda input_t, dim, indices: (_gather(input_t, indices, dim), None))
 
 

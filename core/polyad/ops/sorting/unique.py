@@ -101,7 +101,7 @@ def _slices(op: str, input: Tensor, dim: int) -> tuple[Tensor, Tensor]:
     return moved, moved.reshape(shape[at], width)
 
 
-def _given(first: Tensor, extras: list[Tensor]) -> Any:
+def _with_extras(first: Tensor, extras: list[Tensor]) -> Any:
     return (first, *extras) if extras else first
 
 
@@ -137,11 +137,11 @@ def unique(
         firsts, extras = _summary(values, order, return_inverse, return_counts)
         if return_inverse:
             extras[0] = extras[0].reshape(input.shape)
-        return _given(_index_select(values, firsts, 0), extras)
+        return _with_extras(_index_select(values, firsts, 0), extras)
     moved, rows = _slices("unique", input, dim)
     order = _lexsort(rows)
     firsts, extras = _summary(_index_select(rows, order, 0), order, return_inverse, return_counts)
-    return _given(_index_select(moved, _index_select(order, firsts, 0), 0).movedim(0, dim), extras)
+    return _with_extras(_index_select(moved, _index_select(order, firsts, 0), 0).movedim(0, dim), extras)
 
 
 @function()
@@ -164,7 +164,7 @@ def unique_consecutive(
         firsts, extras = _summary(flat, None, return_inverse, return_counts)
         if return_inverse:
             extras[0] = extras[0].reshape(input.shape)
-        return _given(_index_select(flat, firsts, 0), extras)
+        return _with_extras(_index_select(flat, firsts, 0), extras)
     moved, rows = _slices("unique_consecutive", input, dim)
     firsts, extras = _summary(rows, None, return_inverse, return_counts)
-    return _given(_index_select(moved, firsts, 0).movedim(0, dim), extras)
+    return _with_extras(_index_select(moved, firsts, 0).movedim(0, dim), extras)

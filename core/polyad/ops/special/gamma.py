@@ -27,6 +27,7 @@ from ...tables.special import (
 )
 from ...tensor import Tensor
 from ...tensor.tensor import check_tensor
+from ..declaring.checks import check_int, check_least
 from ..declaring.half_types import in_float32
 from ..pointwise.arithmetic import _add, _div, _mul, _neg, _sub
 from ..pointwise.exponential import log
@@ -180,10 +181,8 @@ def mvlgamma(input: Tensor, p: int, *, out: Tensor | None = None) -> Tensor:
     """
     if check_tensor(input, "mvlgamma", "input")._type.dtype.category == BOOL:
         raise DTypeError("mvlgamma: input is bool", operands={"input": input}, fix="convert it to a floating dtype")
-    if isinstance(p, bool) or not isinstance(p, int):
-        raise ArgumentTypeError(f"mvlgamma: p is {type(p).__name__}, not an int", fix="pass the dimension")
-    if p < 1:
-        raise ShapeError(f"mvlgamma: p is {p}, not 1 or more", operands={"input": input}, fix="pass the dimension")
+    check_int("mvlgamma", "p", p, fix="pass the dimension")
+    check_least("mvlgamma", "p", p, 1, operands={"input": input}, fix="pass the dimension")
     if p > 1 << 16:
         raise OptionError(f"mvlgamma: p is {p}, of which each is a term", fix=f"pass a dimension up to {1 << 16}")
     return _add(sum_of_lgamma(input, p), p * (p - 1) / 4 * math.log(math.pi)).contiguous()

@@ -7,14 +7,15 @@ polynomials of high degree are cosines and sines inside their interval.
 PyTorch has no gradients of these, and neither has polyad: asking for a gradient raises NotImplementedError. Integers
 become the default floating dtype; complex tensors are refused.
 
-To add a polynomial: its polynomial of degree 1, its step, and a public function below that hands them to `_polynomial`.
+The functions are a table. To add a polynomial: its polynomial of degree 1, its step, and a row below that hands them to
+`_polynomial`.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ...dispatch.op import composite, gradient
 from ...dispatch.promotion import not_complex, promoted_float
@@ -24,6 +25,7 @@ from ...tables.special import HERMITE_LIMIT, HIGH_DEGREE, HIGHEST_DEGREE
 from ...tensor import Tensor
 from ..creation.factories import full_like, tensor
 from ..declaring.half_types import in_float32
+from ..declaring.named import named
 from ..declaring.no_derivative import no_derivative
 from ..pointwise.arithmetic import _add, _div, _mul, _sub
 from ..pointwise.clamp import _clamp
@@ -36,9 +38,11 @@ from .series import is_double
 if TYPE_CHECKING:
     Number = bool | int | float | complex
 
-F = TypeVar("F", bound=Callable[..., Any])
 Step = Callable[[int, Tensor, Tensor, Tensor], Tensor]
 """``step(k, x, p_k, p_(k-1))`` is p_(k+1)."""
+
+Values = Callable[[Any, Any], Tensor]
+"""``values(x, n)`` of the polynomial of degree n at x."""
 
 
 def _polynomial(
@@ -172,14 +176,22 @@ _CHEBYSHEV: dict[str, tuple[Callable[[Tensor], Tensor], Any]] = {
 """By the letter of a family of Chebyshev polynomials: that of degree 1, and that of any degree from the angle."""
 
 
-def _chebyshev(letter: str, x: Tensor | Number, n: Tensor | Number) -> Tensor:
+def _chebyshev(letter: str) -> Values:
     first, angle = _CHEBYSHEV[letter]
-    return _polynomial(x, n, first, _chebyshev_step, angle)
+    return lambda x, n: _polynomial(x, n, first, _chebyshev_step, angle)
 
 
-def _shifted_chebyshev(letter: str, x: Tensor | Number, n: Tensor | Number) -> Tensor:
+def _shifted_chebyshev(letter: str) -> Values:
     first, angle = _CHEBYSHEV[letter]
-    return _polynomial(x, n, lambda y: first(_shifted(y)), _shifted_step, angle, _shifted)
+    return lambda x, n: _polynomial(x, n, lambda y: first(_shifted(y)), _shifted_step, angle, _shifted)
+
+
+def _recurrence(first: Callable[[Tensor], Tensor], step: Step) -> Values:
+    return lambda x, n: _polynomial(x, n, first, step)
+
+
+def _hermite(first: Callable[[Tensor], Tensor], step: Step) -> Values:
+    return lambda x, n: _limited(x, n, lambda n: _polynomial(x, n, first, step))
 
 
 def _limited(x: Tensor | Number, n: Tensor | Number, result: Callable[[Any], Tensor]) -> Tensor:
@@ -196,190 +208,80 @@ def _limited(x: Tensor | Number, n: Tensor | Number, result: Callable[[Any], Ten
 # -------------------------------------------------------------------------------------------------- public functions
 
 
-def _declare(name: str) -> Callable[[F], F]:
-    return composite(dtype=not_complex(name, promoted_float), structure=pointwise, namespace="special")
+class Polynomial(Protocol):
+    """An orthogonal polynomial of degree *n* at *x*."""
+
+    def __call__(self, x: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
 
 
-@_declare("chebyshev_polynomial_t")
-@in_float32
-def chebyshev_polynomial_t(x: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
-    """The Chebyshev polynomial of the first kind.
+_DOC = """{what}.
 
-    Shapes broadcast; dtypes promote. Raises RuntimeError for complex operands and shapes that do not broadcast.
+Shapes broadcast; dtypes promote. Raises RuntimeError for complex operands and shapes that do not broadcast.
 
-    >>> import polyad
-    >>> polyad.special.chebyshev_polynomial_t(polyad.tensor([0.0, 0.5, 2.0]), 3)
-    tensor([-0., -1., 26.])
-    """
-    return _chebyshev("t", x, n)
+>>> import polyad
+>>> polyad.special.{name}(polyad.tensor([0.0, 0.5, 2.0]), 3)
+{example}
+"""
 
 
-@_declare("chebyshev_polynomial_u")
-@in_float32
-def chebyshev_polynomial_u(x: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
-    """The Chebyshev polynomial of the second kind.
+def _declare_polynomial(name: str, values: Values, what: str, example: str) -> Polynomial:
+    def definition(x: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+        return values(x, n)
 
-    Shapes broadcast; dtypes promote. Raises RuntimeError for complex operands and shapes that do not broadcast.
-
-    >>> import polyad
-    >>> polyad.special.chebyshev_polynomial_u(polyad.tensor([0.0, 0.5, 2.0]), 3)
-    tensor([-0., -1., 56.])
-    """
-    return _chebyshev("u", x, n)
+    rule = not_complex(name, promoted_float)
+    body = in_float32(named(definition, name, _DOC.format(what=what, name=name, example=example)))
+    declared = composite(dtype=rule, structure=pointwise, namespace="special")(body)
+    gradient(declared, **no_derivative(name, "x", "n"))
+    return declared
 
 
-@_declare("chebyshev_polynomial_v")
-@in_float32
-def chebyshev_polynomial_v(x: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
-    """The Chebyshev polynomial of the third kind.
-
-    Shapes broadcast; dtypes promote. Raises RuntimeError for complex operands and shapes that do not broadcast.
-
-    >>> import polyad
-    >>> polyad.special.chebyshev_polynomial_v(polyad.tensor([0.0, 0.5, 2.0]), 3)
-    tensor([ 1., -1., 41.])
-    """
-    return _chebyshev("v", x, n)
-
-
-@_declare("chebyshev_polynomial_w")
-@in_float32
-def chebyshev_polynomial_w(x: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
-    """The Chebyshev polynomial of the fourth kind.
-
-    Shapes broadcast; dtypes promote. Raises RuntimeError for complex operands and shapes that do not broadcast.
-
-    >>> import polyad
-    >>> polyad.special.chebyshev_polynomial_w(polyad.tensor([0.0, 0.5, 2.0]), 3)
-    tensor([-1., -1., 71.])
-    """
-    return _chebyshev("w", x, n)
-
-
-@_declare("shifted_chebyshev_polynomial_t")
-@in_float32
-def shifted_chebyshev_polynomial_t(x: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
-    """The shifted Chebyshev polynomial of the first kind (that of 2 x - 1).
-
-    Shapes broadcast; dtypes promote. Raises RuntimeError for complex operands and shapes that do not broadcast.
-
-    >>> import polyad
-    >>> polyad.special.shifted_chebyshev_polynomial_t(polyad.tensor([0.0, 0.5, 2.0]), 3)
-    tensor([-1., -0., 99.])
-    """
-    return _shifted_chebyshev("t", x, n)
-
-
-@_declare("shifted_chebyshev_polynomial_u")
-@in_float32
-def shifted_chebyshev_polynomial_u(x: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
-    """The shifted Chebyshev polynomial of the second kind (that of 2 x - 1).
-
-    Shapes broadcast; dtypes promote. Raises RuntimeError for complex operands and shapes that do not broadcast.
-
-    >>> import polyad
-    >>> polyad.special.shifted_chebyshev_polynomial_u(polyad.tensor([0.0, 0.5, 2.0]), 3)
-    tensor([ -4.,  -0., 204.])
-    """
-    return _shifted_chebyshev("u", x, n)
-
-
-@_declare("shifted_chebyshev_polynomial_v")
-@in_float32
-def shifted_chebyshev_polynomial_v(x: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
-    """The shifted Chebyshev polynomial of the third kind (that of 2 x - 1).
-
-    Shapes broadcast; dtypes promote. Raises RuntimeError for complex operands and shapes that do not broadcast.
-
-    >>> import polyad
-    >>> polyad.special.shifted_chebyshev_polynomial_v(polyad.tensor([0.0, 0.5, 2.0]), 3)
-    tensor([ -7.,   1., 169.])
-    """
-    return _shifted_chebyshev("v", x, n)
-
-
-@_declare("shifted_chebyshev_polynomial_w")
-@in_float32
-def shifted_chebyshev_polynomial_w(x: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
-    """The shifted Chebyshev polynomial of the fourth kind (that of 2 x - 1).
-
-    Shapes broadcast; dtypes promote. Raises RuntimeError for complex operands and shapes that do not broadcast.
-
-    >>> import polyad
-    >>> polyad.special.shifted_chebyshev_polynomial_w(polyad.tensor([0.0, 0.5, 2.0]), 3)
-    tensor([ -1.,  -1., 239.])
-    """
-    return _shifted_chebyshev("w", x, n)
-
-
-@_declare("hermite_polynomial_h")
-@in_float32
-def hermite_polynomial_h(x: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
-    """The Hermite polynomial as physicists have it; nan for degrees above 128 (float32) or 512 (float64).
-
-    Shapes broadcast; dtypes promote. Raises RuntimeError for complex operands and shapes that do not broadcast.
-
-    >>> import polyad
-    >>> polyad.special.hermite_polynomial_h(polyad.tensor([0.0, 0.5, 2.0]), 3)
-    tensor([-0., -5., 40.])
-    """
-    return _limited(x, n, lambda n: _polynomial(x, n, lambda y: _mul(y, 2), _hermite_h_step))
-
-
-@_declare("hermite_polynomial_he")
-@in_float32
-def hermite_polynomial_he(x: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
-    """The Hermite polynomial as statisticians have it; nan for degrees above 128 (float32) or 512 (float64).
-
-    Shapes broadcast; dtypes promote. Raises RuntimeError for complex operands and shapes that do not broadcast.
-
-    >>> import polyad
-    >>> polyad.special.hermite_polynomial_he(polyad.tensor([0.0, 0.5, 2.0]), 3)
-    tensor([-0.0000, -1.3750,  2.0000])
-    """
-    return _limited(x, n, lambda n: _polynomial(x, n, _identity, _hermite_he_step))
-
-
-@_declare("laguerre_polynomial_l")
-@in_float32
-def laguerre_polynomial_l(x: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
-    """The Laguerre polynomial.
-
-    Shapes broadcast; dtypes promote. Raises RuntimeError for complex operands and shapes that do not broadcast.
-
-    >>> import polyad
-    >>> polyad.special.laguerre_polynomial_l(polyad.tensor([0.0, 0.5, 2.0]), 3)
-    tensor([ 1.0000, -0.1458, -0.3333])
-    """
-    return _polynomial(x, n, lambda y: _sub(1, y), _laguerre_step)
-
-
-@_declare("legendre_polynomial_p")
-@in_float32
-def legendre_polynomial_p(x: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
-    """The Legendre polynomial.
-
-    Shapes broadcast; dtypes promote. Raises RuntimeError for complex operands and shapes that do not broadcast.
-
-    >>> import polyad
-    >>> polyad.special.legendre_polynomial_p(polyad.tensor([0.0, 0.5, 2.0]), 3)
-    tensor([-0.0000, -0.4375, 17.0000])
-    """
-    return _polynomial(x, n, _identity, _legendre_step)
-
-
-for _function in (
-    chebyshev_polynomial_t,
-    chebyshev_polynomial_u,
-    chebyshev_polynomial_v,
-    chebyshev_polynomial_w,
-    hermite_polynomial_h,
-    hermite_polynomial_he,
-    laguerre_polynomial_l,
-    legendre_polynomial_p,
-    shifted_chebyshev_polynomial_t,
-    shifted_chebyshev_polynomial_u,
-    shifted_chebyshev_polynomial_v,
-    shifted_chebyshev_polynomial_w,
-):
-    gradient(_function, **no_derivative(_function.__name__, "x", "n"))
+chebyshev_polynomial_t = _declare_polynomial(
+    "chebyshev_polynomial_t", _chebyshev("t"),
+    "The Chebyshev polynomial of the first kind", "tensor([-0., -1., 26.])",
+)  # fmt: skip
+chebyshev_polynomial_u = _declare_polynomial(
+    "chebyshev_polynomial_u", _chebyshev("u"),
+    "The Chebyshev polynomial of the second kind", "tensor([-0., -1., 56.])",
+)  # fmt: skip
+chebyshev_polynomial_v = _declare_polynomial(
+    "chebyshev_polynomial_v", _chebyshev("v"),
+    "The Chebyshev polynomial of the third kind", "tensor([ 1., -1., 41.])",
+)  # fmt: skip
+chebyshev_polynomial_w = _declare_polynomial(
+    "chebyshev_polynomial_w", _chebyshev("w"),
+    "The Chebyshev polynomial of the fourth kind", "tensor([-1., -1., 71.])",
+)  # fmt: skip
+shifted_chebyshev_polynomial_t = _declare_polynomial(
+    "shifted_chebyshev_polynomial_t", _shifted_chebyshev("t"),
+    "The shifted Chebyshev polynomial of the first kind (that of 2 x - 1)", "tensor([-1., -0., 99.])",
+)  # fmt: skip
+shifted_chebyshev_polynomial_u = _declare_polynomial(
+    "shifted_chebyshev_polynomial_u", _shifted_chebyshev("u"),
+    "The shifted Chebyshev polynomial of the second kind (that of 2 x - 1)", "tensor([ -4.,  -0., 204.])",
+)  # fmt: skip
+shifted_chebyshev_polynomial_v = _declare_polynomial(
+    "shifted_chebyshev_polynomial_v", _shifted_chebyshev("v"),
+    "The shifted Chebyshev polynomial of the third kind (that of 2 x - 1)", "tensor([ -7.,   1., 169.])",
+)  # fmt: skip
+shifted_chebyshev_polynomial_w = _declare_polynomial(
+    "shifted_chebyshev_polynomial_w", _shifted_chebyshev("w"),
+    "The shifted Chebyshev polynomial of the fourth kind (that of 2 x - 1)", "tensor([ -1.,  -1., 239.])",
+)  # fmt: skip
+hermite_polynomial_h = _declare_polynomial(
+    "hermite_polynomial_h", _hermite(lambda x: _mul(x, 2), _hermite_h_step),
+    "The Hermite polynomial as physicists have it; nan for degrees above 128 (float32) or 512 (float64)",
+    "tensor([-0., -5., 40.])",
+)  # fmt: skip
+hermite_polynomial_he = _declare_polynomial(
+    "hermite_polynomial_he", _hermite(_identity, _hermite_he_step),
+    "The Hermite polynomial as statisticians have it; nan for degrees above 128 (float32) or 512 (float64)",
+    "tensor([-0.0000, -1.3750,  2.0000])",
+)  # fmt: skip
+laguerre_polynomial_l = _declare_polynomial(
+    "laguerre_polynomial_l", _recurrence(lambda x: _sub(1, x), _laguerre_step),
+    "The Laguerre polynomial", "tensor([ 1.0000, -0.1458, -0.3333])",
+)  # fmt: skip
+legendre_polynomial_p = _declare_polynomial(
+    "legendre_polynomial_p", _recurrence(_identity, _legendre_step),
+    "The Legendre polynomial", "tensor([-0.0000, -0.4375, 17.0000])",
+)  # fmt: skip

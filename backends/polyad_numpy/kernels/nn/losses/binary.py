@@ -9,7 +9,7 @@ import numpy as np
 from polyad.backend import Kernel
 from polyad.errors import ShapeError
 
-from ....half_types import widen
+from ....half_types import half_to_float32
 from ....quiet import quiet
 
 
@@ -25,7 +25,7 @@ def _check(name: str, x: Any, fix: str) -> None:
 def binary_cross_entropy(x: Any, target: Any) -> Any:
     _check("input", x, "apply sigmoid, or use binary_cross_entropy_with_logits")
     _check("target", target, "targets are probabilities")
-    values, wanted = widen(x), widen(target)
+    values, wanted = half_to_float32(x), half_to_float32(target)
     # Both logarithms are at least -100; clip is several times faster than a maximum with a number.
     loss = np.asarray(np.negative(values))
     np.log1p(loss, loss)

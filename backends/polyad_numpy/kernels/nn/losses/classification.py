@@ -13,7 +13,7 @@ import numpy as np
 from polyad.backend import Kernel
 from polyad.errors import IndexOutOfRange
 
-from ....half_types import widen
+from ....half_types import half_to_float32
 from ....quiet import quiet
 
 
@@ -46,7 +46,7 @@ def _class_factors(op: str, x: Any, target: Any, weight: Any, ignore_index: int)
     """Which targets count, their classes with the dimension of classes, and their weights."""
     counts = _counting(op, target, x.shape[1], ignore_index)
     classes = np.where(counts, target, 0)
-    factor = counts.astype(x.dtype) if weight is None else widen(weight)[classes] * counts
+    factor = counts.astype(x.dtype) if weight is None else half_to_float32(weight)[classes] * counts
     return counts, classes[:, None], factor
 
 
@@ -57,7 +57,7 @@ def _likelihood(
     picked = np.take_along_axis(logs, classes, 1)[:, 0]
     loss = np.where(counts, picked * -factor, 0)
     if smoothing:
-        every = logs if weight is None else logs * widen(weight).reshape(-1, *(1,) * (logs.ndim - 2))
+        every = logs if weight is None else logs * half_to_float32(weight).reshape(-1, *(1,) * (logs.ndim - 2))
         loss = loss * (1 - smoothing) - np.where(counts, np.add.reduce(every, axis=1) * (smoothing / logs.shape[1]), 0)
     if reduction == "none":
         return loss
@@ -76,13 +76,13 @@ def _likelihood_backward(
     np.put_along_axis(result, classes, (factor * scale * (smoothing - 1))[:, None], 1)
     if smoothing:
         every = (scale * (-smoothing / x.shape[1]))[:, None]
-        result += every if weight is None else every * widen(weight).reshape(-1, *(1,) * (x.ndim - 2))
+        result += every if weight is None else every * half_to_float32(weight).reshape(-1, *(1,) * (x.ndim - 2))
     return result
 
 
 @quiet
 def nll_loss(x: Any, target: Any, weight: Any, reduction: str, ignore_index: int, smoothing: float) -> Any:
-    loss = _likelihood("nll_loss", widen(x), target, weight, reduction, ignore_index, smoothing)
+    loss = _likelihood("nll_loss", half_to_float32(x), target, weight, reduction, ignore_index, smoothing)
     return np.asarray(loss, x.dtype, order="C")
 
 
@@ -91,13 +91,13 @@ def nll_loss_backward(
     g: Any, x: Any, target: Any, weight: Any, reduction: str, ignore_index: int, smoothing: float
 ) -> Any:
     return _likelihood_backward(
-        "nll_loss", widen(g), widen(x), target, weight, reduction, ignore_index, smoothing
+        "nll_loss", half_to_float32(g), half_to_float32(x), target, weight, reduction, ignore_index, smoothing
     ).astype(g.dtype, copy=False)
 
 
 @quiet
 def cross_entropy(x: Any, target: Any, weight: Any, reduction: str, ignore_index: int, smoothing: float) -> Any:
-    values = widen(x)
+    values = half_to_float32(x)
     if x.ndim != 2 or weight is not None or smoothing or not _all_count(target, x.shape[1], ignore_index):
         return np.asarray(
             _likelihood("cross_entropy", _log_softmax(values), target, weight, reduction, ignore_index, smoothing),
@@ -120,11 +120,11 @@ def cross_entropy(x: Any, target: Any, weight: Any, reduction: str, ignore_index
 def cross_entropy_backward(
     g: Any, x: Any, target: Any, weight: Any, reduction: str, ignore_index: int, smoothing: float
 ) -> Any:
-    values = widen(x)
+    values = half_to_float32(x)
     if x.ndim != 2 or weight is not None or smoothing or not _all_count(target, x.shape[1], ignore_index):
         logs = _log_softmax(values)
         arriving = _likelihood_backward(
-            "cross_entropy", widen(g), logs, target, weight, reduction, ignore_index, smoothing
+            "cross_entropy", half_to_float32(g), logs, target, weight, reduction, ignore_index, smoothing
         )
         np.exp(logs, out=logs)
         logs *= np.add.reduce(arriving, axis=1, keepdims=True)
@@ -133,7 +133,7 @@ def cross_entropy_backward(
     count, classes = x.shape
     result = np.ascontiguousarray(values - np.maximum.reduce(values, axis=1, keepdims=True))
     np.exp(result, out=result)
-    scale = widen(g)
+    scale = half_to_float32(g)
     scale = scale[:, None] if reduction == "none" else scale / count if reduction == "mean" else scale
     result *= scale / np.add.reduce(result, axis=1, keepdims=True)
     result.reshape(-1)[target + np.arange(0, count * classes, classes)] -= scale[:, 0] if reduction == "none" else scale

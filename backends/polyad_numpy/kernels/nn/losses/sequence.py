@@ -9,7 +9,7 @@ import numpy as np
 from polyad.backend import Kernel
 from polyad.backend.bounds import out_of_range
 
-from ....half_types import widen
+from ....half_types import half_to_float32
 from ....quiet import quiet
 
 
@@ -59,7 +59,7 @@ def _ends(length: int, target_lengths: Any) -> Any:
 
 
 def _prepared(log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any, blank: int) -> tuple[Any, ...]:
-    logs = widen(log_probs)
+    logs = half_to_float32(log_probs)
     labels, skips = _states(targets, blank, logs.shape[2])
     emitted = np.take_along_axis(logs, labels[None], 2)
     states = _forward(emitted, skips, input_lengths)
@@ -112,7 +112,7 @@ def ctc_loss_backward(
     np.exp(states, states)
     if zero_infinity:
         states[:, total == -np.inf] = 0
-    states *= -widen(grad).reshape(-1, 1)
+    states *= -half_to_float32(grad).reshape(-1, 1)
     states[np.arange(steps)[:, None] >= input_lengths] = 0
     result = np.zeros(log_probs.shape, emitted.dtype)
     rows = np.arange(count)

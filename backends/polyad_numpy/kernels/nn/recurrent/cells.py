@@ -8,7 +8,7 @@ import numpy as np
 
 from polyad.backend import Kernel
 
-from ....half_types import widen
+from ....half_types import half_to_float32
 from ....quiet import quiet
 
 
@@ -23,10 +23,10 @@ def _sigmoid(x: Any) -> Any:
 
 @quiet
 def lstm_gates(input_gates: Any, hidden_gates: Any, cell: Any) -> tuple[Any, ...]:
-    first, second = np.split(widen(input_gates), 4, -1), np.split(widen(hidden_gates), 4, -1)
+    first, second = np.split(half_to_float32(input_gates), 4, -1), np.split(half_to_float32(hidden_gates), 4, -1)
     before = [one + other for one, other in zip(first, second, strict=True)]
     i, f, g, o = _sigmoid(before[0]), _sigmoid(before[1]), np.tanh(before[2], before[2]), _sigmoid(before[3])
-    new = f * widen(cell)
+    new = f * half_to_float32(cell)
     new += i * g
     hidden = np.tanh(new)
     hidden *= o
@@ -38,15 +38,15 @@ def lstm_gates(input_gates: Any, hidden_gates: Any, cell: Any) -> tuple[Any, ...
 def lstm_gates_backward(
     grad_hidden: Any, grad_cell: Any, cell: Any, new_cell: Any, i: Any, f: Any, g: Any, o: Any
 ) -> tuple[Any, ...]:
-    arriving, squashed = widen(grad_hidden), np.tanh(widen(new_cell))
+    arriving, squashed = half_to_float32(grad_hidden), np.tanh(half_to_float32(new_cell))
     of_cell = squashed * squashed
     np.subtract(1, of_cell, of_cell)
     of_cell *= o
     of_cell *= arriving
-    of_cell += widen(grad_cell)
+    of_cell += half_to_float32(grad_cell)
     results = (
         of_cell * g * i * (1 - i),
-        of_cell * widen(cell) * f * (1 - f),
+        of_cell * half_to_float32(cell) * f * (1 - f),
         of_cell * i * (1 - g * g),
         arriving * squashed * o * (1 - o),
         of_cell * f,
@@ -56,12 +56,12 @@ def lstm_gates_backward(
 
 @quiet
 def gru_gates(input_gates: Any, hidden_gates: Any, hidden: Any) -> tuple[Any, ...]:
-    first, second = np.split(widen(input_gates), 3, -1), np.split(widen(hidden_gates), 3, -1)
+    first, second = np.split(half_to_float32(input_gates), 3, -1), np.split(half_to_float32(hidden_gates), 3, -1)
     r, z = _sigmoid(first[0] + second[0]), _sigmoid(first[1] + second[1])
     n = r * second[2]
     n += first[2]
     np.tanh(n, n)
-    new = widen(hidden) - n
+    new = half_to_float32(hidden) - n
     new *= z
     new += n
     return tuple(np.ascontiguousarray(result) for result in (new.astype(hidden.dtype, copy=False), r, z, n))
@@ -69,11 +69,11 @@ def gru_gates(input_gates: Any, hidden_gates: Any, hidden: Any) -> tuple[Any, ..
 
 @quiet
 def gru_gates_backward(grad: Any, hidden: Any, weighted: Any, r: Any, z: Any, n: Any) -> tuple[Any, ...]:
-    arriving = widen(grad)
+    arriving = half_to_float32(grad)
     of_n = arriving * (1 - z) * (1 - n * n)
     results = (
-        of_n * widen(weighted) * r * (1 - r),
-        arriving * (widen(hidden) - n) * z * (1 - z),
+        of_n * half_to_float32(weighted) * r * (1 - r),
+        arriving * (half_to_float32(hidden) - n) * z * (1 - z),
         of_n,
         of_n * r,
         arriving * z,

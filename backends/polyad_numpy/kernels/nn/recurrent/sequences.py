@@ -16,7 +16,7 @@ import numpy as np
 
 from polyad.backend import Kernel
 
-from ....half_types import narrow, widen
+from ....half_types import half_to_float32, narrow
 from ....quiet import quiet, thread
 from ....workers import one_thread, spread
 
@@ -60,7 +60,7 @@ def lstm_sequence(
     gates: Any, weight: Any, projection: Any, hidden: Any, cell: Any, batch_sizes: tuple[int, ...], reverse: bool
 ) -> tuple[Any, ...]:
     given = gates.dtype
-    gates, weight, projection, hidden, cell = map(widen, (gates, weight, projection, hidden, cell))
+    gates, weight, projection, hidden, cell = map(half_to_float32, (gates, weight, projection, hidden, cell))
     dtype, rows, size = gates.dtype, len(gates), cell.shape[1]
     scale, shift = _halves(4 * size, (slice(0, 2 * size), slice(3 * size, None)), dtype)
     inner = np.ascontiguousarray((weight * scale[:, None]).T)
@@ -123,7 +123,7 @@ def lstm_sequence_backward(
 ) -> tuple[Any, ...]:
     given = gates.dtype
     grad_out, weight, projection, hidden, cell, states = map(
-        widen, (grad_out, weight, projection, hidden, cell, states)
+        half_to_float32, (grad_out, weight, projection, hidden, cell, states)
     )
     dtype, rows, size = cells.dtype, len(cells), cell.shape[1]
     steps = _row_ranges(batch_sizes, reverse)
@@ -201,7 +201,7 @@ def gru_sequence(
     gates: Any, weight: Any, bias: Any, hidden: Any, batch_sizes: tuple[int, ...], reverse: bool
 ) -> tuple[Any, ...]:
     given = gates.dtype
-    gates, weight, bias, hidden = map(widen, (gates, weight, bias, hidden))
+    gates, weight, bias, hidden = map(half_to_float32, (gates, weight, bias, hidden))
     dtype, rows, size = gates.dtype, len(gates), hidden.shape[1]
     scale, _ = _halves(3 * size, (slice(0, 2 * size),), dtype)
     half = dtype.type(0.5)
@@ -259,7 +259,7 @@ def gru_sequence_backward(
     reverse: bool,
 ) -> tuple[Any, ...]:
     given = gates.dtype
-    grad_out, weight, hidden, states = map(widen, (grad_out, weight, hidden, states))
+    grad_out, weight, hidden, states = map(half_to_float32, (grad_out, weight, hidden, states))
     dtype, rows, size = activated.dtype, len(activated), hidden.shape[1]
     steps = _row_ranges(batch_sizes, reverse)
     before = _before(hidden, states, steps)
@@ -314,7 +314,7 @@ def rnn_sequence(
     gates: Any, weight: Any, hidden: Any, batch_sizes: tuple[int, ...], reverse: bool, relu: bool
 ) -> tuple[Any, Any]:
     given = gates.dtype
-    gates, weight, hidden = map(widen, (gates, weight, hidden))
+    gates, weight, hidden = map(half_to_float32, (gates, weight, hidden))
     inner = np.ascontiguousarray(weight.T)
     out, last = np.empty(gates.shape, gates.dtype), hidden.copy()
     whole = batch_sizes[0] == batch_sizes[-1]
@@ -353,7 +353,7 @@ def rnn_sequence_backward(
     relu: bool,
 ) -> tuple[Any, ...]:
     given = gates.dtype
-    grad_out, weight, hidden, states = map(widen, (grad_out, weight, hidden, states))
+    grad_out, weight, hidden, states = map(half_to_float32, (grad_out, weight, hidden, states))
     dtype, steps = states.dtype, _row_ranges(batch_sizes, reverse)
     if relu:
         of_gates = (states > 0).astype(dtype)

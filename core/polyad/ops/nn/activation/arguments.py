@@ -33,6 +33,6 @@ def number(op: str, name: str, value: Any) -> float:
     return value
 
 
-def finished(name: str, call: Callable[..., Tensor], input: Tensor, inplace: bool, *params: Any) -> Tensor:
+def call_or_write(name: str, call: Callable[..., Tensor], input: Tensor, inplace: bool, *params: Any) -> Tensor:
     """``call(input, *params)``, written into *input* if *inplace*."""
     return write_over(name + "_", call, None, input, *params) if inplace else call(input, *params)

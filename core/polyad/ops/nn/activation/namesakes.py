@@ -8,7 +8,7 @@ from ....base.dtypes import DType
 from ....dispatch.op import function, in_place
 from ....tensor import Tensor
 from .rectifiers import relu as _relu
-from .softmax import _along, _log_softmax, _softmax, implicit_dim
+from .softmax import _apply_to, _log_softmax, _softmax, implicit_dim
 
 
 @function(namespace="nn.functional")
@@ -36,7 +36,7 @@ def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
     >>> polyad.nn.functional.softmax(polyad.zeros(4), dim=0)
     tensor([0.2500, 0.2500, 0.2500, 0.2500])
     """
-    return _along("softmax", _softmax, input, implicit_dim("softmax", input) if dim is None else dim, dtype)
+    return _apply_to("softmax", _softmax, input, implicit_dim("softmax", input) if dim is None else dim, dtype)
 
 
 @function(namespace="nn.functional")
@@ -47,4 +47,6 @@ def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dty
     >>> polyad.nn.functional.log_softmax(polyad.zeros(1), dim=0)
     tensor([0.])
     """
-    return _along("log_softmax", _log_softmax, input, implicit_dim("log_softmax", input) if dim is None else dim, dtype)
+    return _apply_to(
+        "log_softmax", _log_softmax, input, implicit_dim("log_softmax", input) if dim is None else dim, dtype
+    )

@@ -14,7 +14,7 @@ from ...declaring.whole_numbers import whole
 from ...pointwise.arithmetic import _add, _mul, _sub
 from ...pointwise.clamp import _check_bounds, _clamp
 from ...pointwise.where import _where
-from .arguments import finished, number, ordered, real
+from .arguments import call_or_write, number, ordered, real
 
 # -------------------------------------------------------------------------------------------- bounds
 
@@ -52,7 +52,7 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
         raise ArgumentError(f"hardtanh: min_val {low} is larger than max_val {high}", fix="exchange them")
     if check_tensor(input, "hardtanh", "input")._type.dtype.category == INTEGER:
         low, high = whole("hardtanh", "min_val", low), whole("hardtanh", "max_val", high)
-    return finished("hardtanh", _hardtanh, input, inplace, low, high)
+    return call_or_write("hardtanh", _hardtanh, input, inplace, low, high)
 
 
 hardtanh_ = in_place(hardtanh)
@@ -66,7 +66,7 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
     >>> polyad.nn.functional.relu6(polyad.tensor([-1.0, 3.0, 9.0]))
     tensor([0., 3., 6.])
     """
-    return finished("relu6", _hardtanh, check_tensor(input, "relu6", "input"), inplace, 0, 6)
+    return call_or_write("relu6", _hardtanh, check_tensor(input, "relu6", "input"), inplace, 0, 6)
 
 
 # -------------------------------------------------------------------------------------------- stand-ins
@@ -97,7 +97,7 @@ def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     >>> polyad.nn.functional.hardsigmoid(polyad.tensor([-4.0, 0.0, 1.5]))
     tensor([0.0000, 0.5000, 0.7500])
     """
-    return finished("hardsigmoid", _hardsigmoid, input, inplace)
+    return call_or_write("hardsigmoid", _hardsigmoid, input, inplace)
 
 
 @composite(dtype=real("hardswish"), structure=pointwise, method=False)
@@ -128,7 +128,7 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     >>> polyad.nn.functional.hardswish(polyad.tensor([-4.0, 1.0, 4.0]))
     tensor([-0.0000,  0.6667,  4.0000])
     """
-    return finished("hardswish", _hardswish, input, inplace)
+    return call_or_write("hardswish", _hardswish, input, inplace)
 
 
 # -------------------------------------------------------------------------------------------- shrinkage

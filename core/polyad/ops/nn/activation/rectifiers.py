@@ -21,7 +21,7 @@ from ...pointwise.exponential import exp, expm1
 from ...pointwise.maximum import maximum
 from ...pointwise.where import _where
 from ...random.sampling import _uniform
-from .arguments import finished, number, ordered, real
+from .arguments import call_or_write, number, ordered, real
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -87,7 +87,7 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
     limit, low = number("threshold", "threshold", threshold), number("threshold", "value", value)
     if check_tensor(input, "threshold", "input")._type.dtype.category == INTEGER:
         limit, low = whole("threshold", "threshold", limit), whole("threshold", "value", low)
-    return finished("threshold", _threshold, input, inplace, limit, low)
+    return call_or_write("threshold", _threshold, input, inplace, limit, low)
 
 
 threshold_ = in_place(threshold)
@@ -118,7 +118,9 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
     >>> polyad.nn.functional.leaky_relu(polyad.tensor([-2.0, 3.0]), 0.1)
     tensor([-0.2000,  3.0000])
     """
-    return finished("leaky_relu", _leaky_relu, input, inplace, number("leaky_relu", "negative_slope", negative_slope))
+    return call_or_write(
+        "leaky_relu", _leaky_relu, input, inplace, number("leaky_relu", "negative_slope", negative_slope)
+    )
 
 
 leaky_relu_ = in_place(leaky_relu)
@@ -238,7 +240,7 @@ def rrelu(
     if not training:
         # As PyTorch's, the result is row-major, whatever the input is.
         given = input if inplace else input.contiguous()
-        return finished("rrelu", _leaky_relu, given, inplace, (low + high) / 2)
+        return call_or_write("rrelu", _leaky_relu, given, inplace, (low + high) / 2)
     if inplace:
         check_writable("rrelu_", input)
     result = _rrelu(input.contiguous(), low, high, default_generator)[0]
@@ -298,7 +300,7 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     >>> polyad.nn.functional.elu(polyad.tensor([-1.0, 2.0]))
     tensor([-0.6321,  2.0000])
     """
-    return finished("elu", _elu, input, inplace, number("elu", "alpha", alpha), 1.0, 1.0)
+    return call_or_write("elu", _elu, input, inplace, number("elu", "alpha", alpha), 1.0, 1.0)
 
 
 elu_ = in_place(elu)
@@ -317,7 +319,7 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """
     if not number("celu", "alpha", alpha):
         raise ShapeError("celu: alpha is 0", operands={"input": input}, fix="give an alpha that is not 0")
-    return finished("celu", _elu, input, inplace, alpha, 1.0, 1 / alpha)
+    return call_or_write("celu", _elu, input, inplace, alpha, 1.0, 1 / alpha)
 
 
 celu_ = in_place(celu)
@@ -332,7 +334,7 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
     >>> polyad.nn.functional.selu(polyad.tensor([-1.0, 2.0]))
     tensor([-1.1113,  2.1014])
     """
-    return finished("selu", _elu, input, inplace, SELU_ALPHA, SELU_SCALE, 1.0)
+    return call_or_write("selu", _elu, input, inplace, SELU_ALPHA, SELU_SCALE, 1.0)
 
 
 selu_ = in_place(selu)

@@ -18,7 +18,7 @@ from ...pointwise.maximum import minimum
 from ...pointwise.trigonometry import tanh
 from ...pointwise.where import _where
 from ...special.error_functions import erfc
-from .arguments import finished, number, real
+from .arguments import call_or_write, number, real
 
 ROOT_HALF = math.sqrt(0.5)
 ROOT_TWO_OVER_PI = math.sqrt(2 / math.pi)
@@ -119,7 +119,7 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
     >>> polyad.nn.functional.silu(polyad.tensor([-1.0, 0.0, 1.0]))
     tensor([-0.2689,  0.0000,  0.7311])
     """
-    return finished("silu", _silu, input, inplace)
+    return call_or_write("silu", _silu, input, inplace)
 
 
 @composite(dtype=real("softplus"), structure=pointwise, method=False)
@@ -215,7 +215,7 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
     >>> polyad.nn.functional.mish(polyad.tensor([-1.0, 0.0, 1.0]))
     tensor([-0.3034,  0.0000,  0.8651])
     """
-    return finished("mish", _mish, input, inplace)
+    return call_or_write("mish", _mish, input, inplace)
 
 
 @function(namespace="nn.functional")

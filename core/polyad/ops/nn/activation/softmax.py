@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ....base.dtypes import FLOATING, DType
+from ....base.dtypes import DType
 from ....base.layout import normalize_dim
 from ....base.state import warn_user
 from ....dispatch.forward import forward, symmetric
 from ....dispatch.op import alias, composite, function, gradient
 from ....dispatch.structure import Rowwise, row_major
-from ....errors import DTypeError
 from ....random.generator import default_generator
 from ....tensor import Tensor
 from ....tensor.tensor import check_tensor
 from ...creation.factories import zeros_like
+from ...declaring.checks import check_floating
 from ...declaring.shape_rules import same
 from ...indexing.gather_scatter import _scatter
 from ...pointwise.arithmetic import _div, _mul, _sub
@@ -77,7 +77,7 @@ gradient(
 symmetric(_softmax)
 
 
-def _along(op: str, call: Callable[[Tensor, int], Tensor], input: Tensor, dim: int, dtype: DType | None) -> Tensor:
+def _apply_to(op: str, call: Callable[[Tensor, int], Tensor], input: Tensor, dim: int, dtype: DType | None) -> Tensor:
     check_tensor(input, op, "input")
     if dtype is not None:
         input = input.to(dtype)
@@ -96,7 +96,7 @@ def softmax(input: Tensor, dim: int, dtype: DType | None = None, *, out: Tensor 
     tensor([[0.2689, 0.7311],
             [0.5000, 0.5000]])
     """
-    return _along("softmax", _softmax, input, dim, dtype)
+    return _apply_to("softmax", _softmax, input, dim, dtype)
 
 
 @function()
@@ -109,7 +109,7 @@ def log_softmax(input: Tensor, dim: int, dtype: DType | None = None, *, out: Ten
     >>> polyad.log_softmax(polyad.tensor([[0.0, 1.0]]), dim=1)
     tensor([[-1.3133, -0.3133]])
     """
-    return _along("log_softmax", _log_softmax, input, dim, dtype)
+    return _apply_to("log_softmax", _log_softmax, input, dim, dtype)
 
 
 def implicit_dim(op: str, input: Tensor) -> int:
@@ -131,7 +131,7 @@ def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
     """
     if dim is None:
         dim = implicit_dim("softmin", input)
-    return _along("softmin", _softmax, -check_tensor(input, "softmin", "input").contiguous(), dim, dtype)
+    return _apply_to("softmin", _softmax, -check_tensor(input, "softmin", "input").contiguous(), dim, dtype)
 
 
 @function(namespace="nn.functional")
@@ -151,14 +151,11 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     if eps != 1e-10:
         warn_user("gumbel_softmax: eps is deprecated and has no effect", UserWarning)
     type_ = check_tensor(logits, "gumbel_softmax", "logits")._type
-    if type_.dtype.category != FLOATING:
-        raise DTypeError(
-            f"gumbel_softmax: logits are {type_.dtype.name}, not floating point",
-            operands={"logits": logits},
-            fix="convert them first: logits.float()",
-        )
+    check_floating(
+        "gumbel_softmax", "logits", type_.dtype, operands={"logits": logits}, fix="convert them first: logits.float()"
+    )
     noise = log(_exponential(tuple(logits._array.shape), 1.0, default_generator, type_.dtype, type_.device))
-    soft = _along("gumbel_softmax", _softmax, _div(_sub(logits.contiguous(), noise), tau), dim, None)
+    soft = _apply_to("gumbel_softmax", _softmax, _div(_sub(logits.contiguous(), noise), tau), dim, None)
     if not hard:
         return soft
     # Adding the soft draw and taking it away again leaves the value, and gives it the soft draw's gradient.

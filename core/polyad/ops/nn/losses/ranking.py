@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 from ....backend.bounds import ElementOutOfRange
 from ....base.dtypes import FLOATING, int64
 from ....dispatch.op import function
-from ....errors import ArgumentError, DTypeError, IndexOutOfRange, ShapeError, UnsupportedDType, safe_repr, wrong_type
+from ....errors import ArgumentError, DTypeError, IndexOutOfRange, ShapeError, UnsupportedDType, wrong_type
 from ....tensor import Tensor
 from ....tensor.tensor import check_tensor
 from ...creation.factories import zeros
+from ...declaring.checks import check_choice, check_floating
 from ...indexing.gather_scatter import _scatter
 from ...linalg.norms import vector_norm
 from ...pointwise.maximum import minimum
@@ -131,10 +132,7 @@ def _scores(op: str, input: Tensor, target: Tensor) -> tuple[Tensor, Tensor, boo
     """Scores as (N, C) and what is beside them, and whether they came as (C,)."""
     check_tensor(input, op, "input")
     check_tensor(target, op, "target")
-    if input._type.dtype.category != FLOATING:
-        raise UnsupportedDType(
-            f"{op}: input is {input._type.dtype.name}, not floating point", fix="convert it first: input.float()"
-        )
+    check_floating(op, "input", input._type.dtype, UnsupportedDType, fix="convert it first: input.float()")
     shape = input._array.shape
     if len(shape) > 2 or 0 in shape[-1:]:
         raise ShapeError(
@@ -192,8 +190,7 @@ def multi_margin_loss(
     """
     op = "multi_margin_loss"
     reduction = reduction_of(op, size_average, reduce, reduction)
-    if p not in (1, 2):
-        raise ArgumentError(f"{op}: p is {safe_repr(p)}", fix="use 1 or 2")
+    check_choice(op, "p", p, (1, 2), ArgumentError, fix="use 1 or 2")
     check_number(op, "margin", margin)
     if weight is not None and check_tensor(weight, op, "weight").ndim != 1:
         raise ArgumentError(f"{op}: weight is no vector", operands={"weight": weight}, fix="flatten() it")

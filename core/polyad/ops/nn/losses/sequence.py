@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ....base.dtypes import INTEGER, bfloat16, float16, float32, int64
+from ....base.dtypes import INTEGER, int64
 from ....base.layout import Shape
 from ....dispatch.op import composite, function, gradient
 from ....dispatch.structure import opaque
@@ -14,6 +14,7 @@ from ....errors import ArgumentTypeError, DTypeError, ShapeError
 from ....tensor import Tensor
 from ....tensor.tensor import check_tensor, has_data
 from ...creation.factories import arange, full, tensor, zeros
+from ...declaring.half_types import half_to_float32
 from ...pointwise.exponential import exp
 from ...pointwise.where import _where
 from ...reductions.any_all import check_all
@@ -29,11 +30,7 @@ IMPOSSIBLE = -1e30
 whose gradient is not nan."""
 
 
-def _wide(log_probs: Tensor) -> Tensor:
-    return log_probs.to(float32) if log_probs._type.dtype in (float16, bfloat16) else log_probs
-
-
-def _filled(like: Tensor, shape: Shape, value: float) -> Tensor:
+def _full_like_batch(like: Tensor, shape: Shape, value: float) -> Tensor:
     return full(shape, value, dtype=like.dtype, device=like.device)
 
 
@@ -54,7 +51,7 @@ def _states(targets: Tensor, blank: int) -> tuple[Tensor, Tensor]:
 def _moved(states: Tensor, by: int) -> Tensor:
     """The states (N, L) moved by 1 or 2 places, with what is impossible moving in."""
     count, length = states._array.shape
-    beyond = _filled(states, (count, min(abs(by), length)), IMPOSSIBLE)
+    beyond = _full_like_batch(states, (count, min(abs(by), length)), IMPOSSIBLE)
     if abs(by) >= length:
         return beyond
     return (
@@ -67,8 +64,8 @@ def _moved(states: Tensor, by: int) -> Tensor:
 def _forward(emitted: Tensor, skips: Tensor, input_lengths: Tensor) -> list[Tensor]:
     """Log-probabilities (N, L) of all ways to be in a state after each of the T steps; frozen where a sequence ends."""
     steps, count, length = emitted._array.shape
-    first = _filled(emitted, (count, 1), 0.0)
-    state = first if length == 1 else cat([first, _filled(emitted, (count, length - 1), IMPOSSIBLE)], 1)
+    first = _full_like_batch(emitted, (count, 1), 0.0)
+    state = first if length == 1 else cat([first, _full_like_batch(emitted, (count, length - 1), IMPOSSIBLE)], 1)
     states = []
     for step in range(steps):
         skipped = _where(skips, _moved(state, 2), IMPOSSIBLE)
@@ -99,7 +96,7 @@ def _ctc_loss(
     log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor, blank: int, zero_infinity: bool
 ) -> Tensor:
     """Minus the log-probability (N,) of *targets* (N, S) under *log_probs* (T, N, C); inf, or 0, where it is 0."""
-    logs = _wide(log_probs)
+    logs = half_to_float32(log_probs)
     labels, skips = _states(targets, blank)
     emitted = logs.gather(2, labels.expand(logs.shape[0], *labels.shape))
     states = _forward(emitted, skips, input_lengths)
@@ -126,7 +123,7 @@ def _ctc_loss_backward(
 
     It is nan where the loss is inf, and 0 there with *zero_infinity*.
     """
-    logs = _wide(log_probs)
+    logs = half_to_float32(log_probs)
     steps = logs._array.shape[0]
     labels, skips = _states(targets, blank)
     emitted = logs.gather(2, labels.expand(steps, *labels.shape))
@@ -136,7 +133,7 @@ def _ctc_loss_backward(
     reachable = (total >= IMPOSSIBLE / 10).unsqueeze(1)
     # Which state may be skipped to, seen from the state that it is skipped from.
     skipped_to = cat([skips, skips.narrow(1, 0, 1), skips.narrow(1, 0, 1)], 1).narrow(1, 2, skips.shape[1])
-    final = _where(ends, _filled(total, (1, 1), 0.0), IMPOSSIBLE)
+    final = _where(ends, _full_like_batch(total, (1, 1), 0.0), IMPOSSIBLE)
     rest = final
     spread = []
     for step in reversed(range(steps)):
@@ -149,7 +146,7 @@ def _ctc_loss_backward(
         if zero_infinity:
             share = share.masked_fill(reachable.logical_not(), 0)
         spread.append(share.masked_fill((input_lengths <= step).unsqueeze(1), 0))
-    shares = stack(spread[::-1]) * -_wide(grad).reshape(1, -1, 1)
+    shares = stack(spread[::-1]) * -half_to_float32(grad).reshape(1, -1, 1)
     like = zeros(logs._array.shape, dtype=logs.dtype, device=logs.device)
     return like.scatter_add(2, labels.expand(steps, *labels.shape), shares).to(log_probs.dtype)
 
@@ -253,7 +250,7 @@ def ctc_loss(
                 operands=operands,
                 fix="concatenate the targets without padding, or pad them to (N, S)",
             )
-        targets = _padded(targets, lengths)
+        targets = _pad_targets(targets, lengths)
     elif targets.ndim != 2 or targets._array.shape[0] != count:
         raise ShapeError(
             f"ctc_loss: targets {tuple(targets.shape)} are not of a batch of {count}",
@@ -269,7 +266,7 @@ def ctc_loss(
     return loss.squeeze(0) if single and reduction == "none" else reduced(loss, reduction)
 
 
-def _padded(targets: Tensor, lengths: list[int]) -> Tensor:
+def _pad_targets(targets: Tensor, lengths: list[int]) -> Tensor:
     """Targets of one row as (N, S), the end filled with whatever follows."""
     widest, starts = max(lengths), [sum(lengths[:place]) for place in range(len(lengths))]
     if not widest:

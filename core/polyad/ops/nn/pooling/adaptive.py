@@ -21,12 +21,13 @@ from ....errors import ArgumentTypeError, DTypeError, ShapeError, safe_repr
 from ....tensor import Tensor
 from ....tensor.tensor import check_room, check_tensor
 from ...creation.factories import tensor, zeros
+from ...declaring.half_types import half_to_float32
 from ...declaring.windows import Sizes, batched
 from ...pointwise.where import _where
 from ...shaping.joining import cat
 from .average import _avg_pool
-from .geometry import check_real, finished
-from .maximum import _max_pool_with_indices, placed, taken
+from .geometry import check_real, without_added_batch
+from .maximum import _max_pool_with_indices, place_maxima, take_maxima
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,9 +36,6 @@ if TYPE_CHECKING:
 
 MOST = 1 << 24
 """The windows along a dimension are listed, so there are no more of them."""
-
-_HALF = 2
-"""Bytes of a dtype whose sums are taken in float32."""
 
 
 def ranges(size: int, count: int) -> tuple[Sizes, Sizes]:
@@ -137,11 +135,11 @@ def _adaptive_max_pool(input: Tensor, size: Sizes) -> tuple[Tensor, Tensor]:
     return best, places.contiguous()
 
 
-gradient(_adaptive_max_pool, input=lambda grads, indices, input_shape: placed(grads[0], indices, input_shape))
-forward(_adaptive_max_pool, lambda input_t, indices: (taken(input_t, indices), None))
+gradient(_adaptive_max_pool, input=lambda grads, indices, input_shape: place_maxima(grads[0], indices, input_shape))
+forward(_adaptive_max_pool, lambda input_t, indices: (take_maxima(input_t, indices), None))
 
 
-def _wanted(op: str, count: int, input: Any, output_size: Any) -> tuple[Tensor, Sizes]:
+def _read_output_size(op: str, count: int, input: Any, output_size: Any) -> tuple[Tensor, Sizes]:
     """The batch that *input* is, or is in, and the size to pool it to."""
     check_tensor(input, op, "input")
     batch = batched(input, op, count)
@@ -172,16 +170,16 @@ def _without_elements(batch: Tensor, wanted: Sizes, dtype: Any) -> Tensor:
 
 
 def _adapt_mean(op: str, count: int, input: Tensor, output_size: Any) -> Tensor:
-    batch, wanted = _wanted(op, count, input, output_size)
+    batch, wanted = _read_output_size(op, count, input, output_size)
     size, dtype = batch._array.shape[2:], batch._type.dtype
     if not (dtype.is_floating_point or dtype.is_complex):
         raise DTypeError(
             f"{op}: input is {dtype.name}, not floating point", operands={"input": input}, fix="use input.float()"
         )
     if 0 in wanted:
-        return finished(_without_elements(batch, wanted, dtype), input, count)
+        return without_added_batch(_without_elements(batch, wanted, dtype), input, count)
     if max(wanted) == 1:
-        return finished(batch.mean(tuple(range(2, count + 2)), keepdim=True), input, count)
+        return without_added_batch(batch.mean(tuple(range(2, count + 2)), keepdim=True), input, count)
     check_real(op, dtype)
     kernel = tuple([have // want if have % want == 0 else 1 for have, want in zip(size, wanted, strict=True)])
     if max(kernel) > 1 or all(have % want == 0 for have, want in zip(size, wanted, strict=True)):
@@ -189,14 +187,14 @@ def _adapt_mean(op: str, count: int, input: Tensor, output_size: Any) -> Tensor:
     left = [dim for dim in range(count) if size[dim] % wanted[dim]]
     if left:
         check_room(op, (*batch._array.shape[:2], *wanted), batch)
-        means = batch.float() if dtype.itemsize == _HALF else batch
+        means = half_to_float32(batch)
         for dim in left:
             starts, ends = ranges(size[dim], wanted[dim])
             lengths = [end - start for start, end in zip(starts, ends, strict=True)]
             divisors = tensor(lengths, dtype=means.dtype, device=means.device)
             means = _range_sum(means, starts, ends, dim + 2) / divisors.reshape(-1, *[1] * (count - dim - 1))
         batch = means.to(dtype)
-    return finished(batch, input, count)
+    return without_added_batch(batch, input, count)
 
 
 @function(method=False, namespace="nn.functional")
@@ -244,7 +242,7 @@ def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
 
 
 def _adapt_largest(op: str, count: int, input: Tensor, output_size: Any, return_indices: Any) -> Any:
-    batch, wanted = _wanted(op, count, input, output_size)
+    batch, wanted = _read_output_size(op, count, input, output_size)
     size, dtype = batch._array.shape[2:], batch._type.dtype
     check_real(op, dtype, floating=True)
     if 0 in input._array.shape[1:]:
@@ -256,7 +254,7 @@ def _adapt_largest(op: str, count: int, input: Tensor, output_size: Any, return_
         found = _max_pool_with_indices(batch, kernel, kernel, (0,) * count, (1,) * count, False)
     else:
         found = _adaptive_max_pool(batch, wanted)
-    out, indices = [finished(tensor, input, count) for tensor in found]
+    out, indices = [without_added_batch(tensor, input, count) for tensor in found]
     return (out, indices) if return_indices else out
 
 

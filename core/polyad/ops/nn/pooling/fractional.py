@@ -25,7 +25,7 @@ from ...pointwise.where import _where
 from ...random.sampling import rand
 from ...shaping.joining import cat
 from .geometry import check_real
-from .maximum import placed, taken
+from .maximum import place_maxima, take_maxima
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -86,8 +86,8 @@ def _fractional_max_pool(input: Tensor, samples: Tensor, kernel: Sizes, size: Si
     return best.reshape(shape), at.reshape(shape)
 
 
-gradient(_fractional_max_pool, input=lambda grads, indices, input_shape: placed(grads[0], indices, input_shape))
-forward(_fractional_max_pool, lambda input_t, indices: (taken(input_t, indices), None))
+gradient(_fractional_max_pool, input=lambda grads, indices, input_shape: place_maxima(grads[0], indices, input_shape))
+forward(_fractional_max_pool, lambda input_t, indices: (take_maxima(input_t, indices), None))
 
 
 def _pool_fractions(
@@ -112,6 +112,21 @@ def _pool_fractions(
     kernel = per_axis(kernel_size, op, "kernel_size", count, 1)
     batch = batched(input, op, count)
     images, channels, *have = batch._array.shape
+    size = _fractional_size(op, kernel, have, output_size, output_ratio, operands)
+    if samples is None:
+        samples = rand(images, channels, count, dtype=batch.dtype, device=batch.device)
+    else:
+        samples = _check_random_samples(op, samples, batch, count, operands)
+    found = _fractional_max_pool(batch, samples.detach(), kernel, size)
+    out, indices = unbatched(found[0], input.ndim, count), unbatched(found[1], input.ndim, count)
+    return (out, indices) if return_indices else out
+
+
+def _fractional_size(
+    op: str, kernel: Sizes, have: list[int], output_size: Any, output_ratio: Any, operands: dict[str, Any]
+) -> Sizes:
+    """How many windows there are along each dimension; raises if they are none, or the kernel is too large."""
+    count = len(kernel)
     if output_size is not None:
         size = per_axis(output_size, op, "output_size", count, 1)
     else:
@@ -130,27 +145,28 @@ def _pool_fractions(
                 operands=operands,
                 fix="use a smaller kernel_size or output_size",
             )
-    if samples is None:
-        samples = rand(images, channels, count, dtype=batch.dtype, device=batch.device)
-    else:
-        check_tensor(samples, op, "_random_samples")
-        shape = samples._array.shape
-        if samples._type.dtype is not batch._type.dtype or len(shape) != 3 or shape[1:] != (channels, count):
-            raise ShapeError(
-                f"{op}: _random_samples must be ({images}, {channels}, {count}) of the input's dtype",
-                operands={**operands, "_random_samples": samples},
-                fix="leave them out",
-            )
-        if shape[0] < images:
-            raise ShapeError(
-                f"{op}: _random_samples has {shape[0]} images, fewer than {images}",
-                operands={**operands, "_random_samples": samples},
-                fix="leave them out",
-            )
-        samples = samples.narrow(0, 0, images)
-    found = _fractional_max_pool(batch, samples.detach(), kernel, size)
-    out, indices = unbatched(found[0], input.ndim, count), unbatched(found[1], input.ndim, count)
-    return (out, indices) if return_indices else out
+    return size
+
+
+def _check_random_samples(op: str, samples: Any, batch: Tensor, count: int, operands: dict[str, Any]) -> Tensor:
+    """Those of *samples* that are of images. Raises unless they are *count* numbers for each channel, or more."""
+    images, channels = batch._array.shape[:2]
+    operands = {**operands, "_random_samples": check_tensor(samples, op, "_random_samples")}
+    shape = samples._array.shape
+    if samples._type.dtype is not batch._type.dtype or len(shape) != 3 or shape[1:] != (channels, count):
+        raise ShapeError(
+            f"{op}: _random_samples must be ({images}, {channels}, {count}) of the input's dtype",
+            operands=operands,
+            fix="leave them out",
+        )
+    if shape[0] < images:
+        raise ShapeError(
+            f"{op}: _random_samples has {shape[0]} images, fewer than {images}",
+            operands=operands,
+            fix="leave them out",
+        )
+    result: Tensor = samples.narrow(0, 0, images)
+    return result
 
 
 @function(method=False, namespace="nn.functional")

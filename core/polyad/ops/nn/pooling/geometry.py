@@ -77,7 +77,7 @@ def pool(
 ) -> Any:
     """``call`` on the batch that *input* is, or is in; *shape* is asked first what is wrong with its shape.
 
-    For *volumes* see `finished`.
+    For *volumes* see `without_added_batch`.
     """
     batch = batched(input, op, count)
     try:
@@ -87,11 +87,11 @@ def pool(
         raise ShapeError(message, operands={"input": input}, fix=error.fix) from None
     result = call(batch)
     if isinstance(result, tuple):
-        return tuple([finished(tensor, input, count, volumes) for tensor in result])
-    return finished(result, input, count, volumes)
+        return tuple([without_added_batch(tensor, input, count, volumes) for tensor in result])
+    return without_added_batch(result, input, count, volumes)
 
 
-def finished(result: Tensor, input: Tensor, count: int, volumes: bool = False) -> Tensor:
+def without_added_batch(result: Tensor, input: Tensor, count: int, volumes: bool = False) -> Tensor:
     """*result* without a batch dimension if *input* has none, else in memory as *input*; volumes only if *volumes*."""
     if len(input._array.shape) == count + 1:
         return unbatched(result, count + 1, count)

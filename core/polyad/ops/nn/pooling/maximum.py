@@ -59,20 +59,20 @@ def _max_pool_with_indices(
     """
 
 
-def placed(g: Tensor, indices: Tensor, shape: Shape) -> Tensor:
+def place_maxima(g: Tensor, indices: Tensor, shape: Shape) -> Tensor:
     """Each element of *g* at its index in a flattened image of *shape*, added up."""
     images, channels, *size = shape
     flat = zeros(images, channels, math.prod(size), dtype=g.dtype, device=g.device)
     return flat.scatter_add(2, indices.flatten(2), g.flatten(2)).reshape(shape)
 
 
-def taken(input: Tensor, indices: Tensor) -> Tensor:
+def take_maxima(input: Tensor, indices: Tensor) -> Tensor:
     """The elements at *indices* of the flattened images."""
     return input.flatten(2).gather(2, indices.flatten(2)).reshape(indices.shape)
 
 
-gradient(_max_pool_with_indices, input=lambda grads, indices, input_shape: placed(grads[0], indices, input_shape))
-forward(_max_pool_with_indices, lambda input_t, indices: (taken(input_t, indices), None))
+gradient(_max_pool_with_indices, input=lambda grads, indices, input_shape: place_maxima(grads[0], indices, input_shape))
+forward(_max_pool_with_indices, lambda input_t, indices: (take_maxima(input_t, indices), None))
 
 
 @composite(dtype=_ordered, structure=opaque, shape=pooled_shape, method=False, grad_name="MaxPoolBackward0")
@@ -98,16 +98,16 @@ def _max_pool_backward(
 ) -> Tensor:
     """Each element of grad at the place in input where its window's maximum, in output, was found."""
     indices = _max_pool_with_indices(input, kernel, stride, padding, dilation, ceil_mode)[1]
-    return placed(grad, indices, tuple(input.shape))
+    return place_maxima(grad, indices, tuple(input.shape))
 
 
-def _chosen(
+def _take_tangents_of_maxima(
     g: Tensor, input: Tensor, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool
 ) -> Tensor:
-    return taken(g, _max_pool_with_indices(input.detach(), kernel, stride, padding, dilation, ceil_mode)[1])
+    return take_maxima(g, _max_pool_with_indices(input.detach(), kernel, stride, padding, dilation, ceil_mode)[1])
 
 
-gradient(_max_pool_backward, grad=_chosen)
+gradient(_max_pool_backward, grad=_take_tangents_of_maxima)
 linear_in(_max_pool_backward, "grad")
 
 
@@ -125,7 +125,7 @@ gradient(
 )
 forward(
     _max_pool,
-    lambda input_t, input, kernel, stride, padding, dilation, ceil_mode: _chosen(
+    lambda input_t, input, kernel, stride, padding, dilation, ceil_mode: _take_tangents_of_maxima(
         input_t, input, kernel, stride, padding, dilation, ceil_mode
     ),
 )

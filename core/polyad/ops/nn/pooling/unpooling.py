@@ -12,7 +12,7 @@ from ....tensor import Tensor
 from ....tensor.tensor import check_tensor
 from ...creation.factories import zeros
 from ...declaring.windows import Sizes, batched, per_axis, unbatched
-from .geometry import check_real, finished, steps
+from .geometry import check_real, steps, without_added_batch
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -88,7 +88,7 @@ def _unpool(
         message = error.message.replace("scatter: index", f"{op}: indices", 1)
         raise ShapeError(message, operands=operands, fix="give output_size the size that was pooled") from None
     result = result.reshape(*shape[:2], *size)
-    return finished(result, input, count) if count == 2 else unbatched(result, input.ndim, count)
+    return without_added_batch(result, input, count) if count == 2 else unbatched(result, input.ndim, count)
 
 
 @function(method=False, namespace="nn.functional")

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ....base.dtypes import FLOATING, bfloat16, float16, float32
+from ....base.dtypes import FLOATING, float32
 from ....base.layout import Shape
 from ....dispatch.forward import by_body
 from ....dispatch.modes import may_be_differentiated
@@ -22,6 +22,7 @@ from ....dispatch.structure import Last, Pointwise, Rowwise, row_major
 from ....errors import ArgumentTypeError, DTypeError, IndexOutOfRange, ShapeError, UnsupportedDType
 from ....tensor import Tensor
 from ....tensor.tensor import check_tensor
+from ...declaring.half_types import HALF_TYPES, half_to_float32
 from ...shaping.joining import cat
 from ..linear import linear
 
@@ -30,20 +31,13 @@ if TYPE_CHECKING:
 
     from ....backend.interface import Signature
 
-HALF = (float16, bfloat16)
-
-
-def wide(input: Tensor) -> Tensor:
-    """*input*, in float32 at least."""
-    return input.to(float32) if input._type.dtype in HALF else input
-
 
 def results(given: int, kept: int) -> Any:
     """A dtype rule: *given* results in the first tensor's dtype, then *kept* in float32 at least."""
 
     def rule(types: Signature, params: Mapping[str, Any]) -> Typing:
         dtype = next(type_.dtype for type_ in types if hasattr(type_, "dtype"))
-        inner = float32 if dtype in HALF else dtype
+        inner = float32 if dtype in HALF_TYPES else dtype
         return Typing((None,) * len(types), (dtype,) * given + (inner,) * kept)
 
     return rule
@@ -74,9 +68,9 @@ def _lstm_gates(input_gates: Tensor, hidden_gates: Tensor, cell: Tensor) -> tupl
 
 def lstm_step(input_gates: Tensor, hidden_gates: Tensor, cell: Tensor) -> tuple[Tensor, ...]:
     """What `_lstm_gates` gives, in ops that have gradients of their own."""
-    before = (wide(input_gates) + wide(hidden_gates)).chunk(4, -1)
+    before = (half_to_float32(input_gates) + half_to_float32(hidden_gates)).chunk(4, -1)
     i, f, g, o = before[0].sigmoid(), before[1].sigmoid(), before[2].tanh(), before[3].sigmoid()
-    new = f * wide(cell) + i * g
+    new = f * half_to_float32(cell) + i * g
     dtype = cell.dtype
     return (o * new.tanh()).to(dtype), new.to(dtype), i, f, g, o
 
@@ -92,12 +86,12 @@ def _lstm_gates_backward(
     grad_hidden: Tensor, grad_cell: Tensor, cell: Tensor, new_cell: Tensor, i: Tensor, f: Tensor, g: Tensor, o: Tensor
 ) -> tuple[Tensor, ...]:
     """The gradients of what becomes the gates of a step, and of its cell, each (N, H)."""
-    arriving, squashed = wide(grad_hidden), wide(new_cell).tanh()
-    of_cell = wide(grad_cell) + arriving * o * (1 - squashed * squashed)
+    arriving, squashed = half_to_float32(grad_hidden), half_to_float32(new_cell).tanh()
+    of_cell = half_to_float32(grad_cell) + arriving * o * (1 - squashed * squashed)
     dtype = cell.dtype
     return (
         (of_cell * g * i * (1 - i)).to(dtype),
-        (of_cell * wide(cell) * f * (1 - f)).to(dtype),
+        (of_cell * half_to_float32(cell) * f * (1 - f)).to(dtype),
         (of_cell * i * (1 - g * g)).to(dtype),
         (arriving * squashed * o * (1 - o)).to(dtype),
         (of_cell * f).to(dtype),
@@ -154,10 +148,10 @@ def _gru_gates(input_gates: Tensor, hidden_gates: Tensor, hidden: Tensor) -> tup
 
 def gru_step(input_gates: Tensor, hidden_gates: Tensor, hidden: Tensor) -> tuple[Tensor, ...]:
     """What `_gru_gates` gives, in ops that have gradients of their own."""
-    first, second = wide(input_gates).chunk(3, -1), wide(hidden_gates).chunk(3, -1)
+    first, second = half_to_float32(input_gates).chunk(3, -1), half_to_float32(hidden_gates).chunk(3, -1)
     r, z = (first[0] + second[0]).sigmoid(), (first[1] + second[1]).sigmoid()
     n = (first[2] + r * second[2]).tanh()
-    return ((wide(hidden) - n) * z + n).to(hidden.dtype), r, z, n
+    return ((half_to_float32(hidden) - n) * z + n).to(hidden.dtype), r, z, n
 
 
 @composite(
@@ -173,12 +167,12 @@ def _gru_gates_backward(
     """The gradients of what becomes the gates of a step, of the product *weighted* by r, and, past the products, of the
     hidden state, each (N, H).
     """
-    arriving = wide(grad)
+    arriving = half_to_float32(grad)
     of_n = arriving * (1 - z) * (1 - n * n)
     dtype = hidden.dtype
     return (
-        (of_n * wide(weighted) * r * (1 - r)).to(dtype),
-        (arriving * (wide(hidden) - n) * z * (1 - z)).to(dtype),
+        (of_n * half_to_float32(weighted) * r * (1 - r)).to(dtype),
+        (arriving * (half_to_float32(hidden) - n) * z * (1 - z)).to(dtype),
         of_n.to(dtype),
         (of_n * r).to(dtype),
         (arriving * z).to(dtype),
@@ -231,7 +225,7 @@ def check_shapes(op: str, given: Mapping[str, Tensor], wanted: Mapping[str, tupl
             )
 
 
-def _checked(
+def _check_cell(
     op: str,
     gates: int,
     input: Tensor,
@@ -297,7 +291,7 @@ def lstm_cell(
             fix="pass (hidden, cell)",
         )
     hidden, cell = hx
-    _checked("lstm_cell", 4, input, {"hidden": hidden, "cell": cell}, w_ih, w_hh, b_ih, b_hh)
+    _check_cell("lstm_cell", 4, input, {"hidden": hidden, "cell": cell}, w_ih, w_hh, b_ih, b_hh)
     new, new_cell, *_ = _lstm_gates(linear(input, w_ih, b_ih), linear(hidden, w_hh, b_hh), cell)
     return new, new_cell
 
@@ -323,7 +317,7 @@ def gru_cell(
     >>> polyad.gru_cell(polyad.ones(1, 2), polyad.ones(1, 1), polyad.ones(3, 2), polyad.ones(3, 1))
     tensor([[0.9997]])
     """
-    _checked("gru_cell", 3, input, {"hx": hx}, w_ih, w_hh, b_ih, b_hh)
+    _check_cell("gru_cell", 3, input, {"hx": hx}, w_ih, w_hh, b_ih, b_hh)
     return _gru_gates(linear(input, w_ih, b_ih), linear(hx, w_hh, b_hh), hx)[0]
 
 
@@ -346,7 +340,7 @@ def rnn_tanh_cell(
     >>> polyad.rnn_tanh_cell(polyad.ones(1, 2), polyad.zeros(1, 1), polyad.ones(1, 2), polyad.ones(1, 1))
     tensor([[0.9640]])
     """
-    _checked("rnn_tanh_cell", 1, input, {"hx": hx}, w_ih, w_hh, b_ih, b_hh)
+    _check_cell("rnn_tanh_cell", 1, input, {"hx": hx}, w_ih, w_hh, b_ih, b_hh)
     return (linear(input, w_ih, b_ih) + linear(hx, w_hh, b_hh)).tanh()
 
 
@@ -367,5 +361,5 @@ def rnn_relu_cell(
     >>> polyad.rnn_relu_cell(polyad.ones(1, 2), polyad.zeros(1, 1), polyad.ones(1, 2), polyad.ones(1, 1))
     tensor([[2.]])
     """
-    _checked("rnn_relu_cell", 1, input, {"hx": hx}, w_ih, w_hh, b_ih, b_hh)
+    _check_cell("rnn_relu_cell", 1, input, {"hx": hx}, w_ih, w_hh, b_ih, b_hh)
     return (linear(input, w_ih, b_ih) + linear(hx, w_hh, b_hh)).relu()

@@ -14,6 +14,7 @@ from ....dispatch.op import function
 from ....errors import ArgumentTypeError, ShapeError, safe_repr
 from ....tensor import Tensor
 from ....tensor.tensor import check_tensor
+from ...declaring.checks import check_ndim
 from ...shaping.joining import cat, stack
 from ..dropout import dropout as drop
 from ..linear import linear
@@ -46,7 +47,7 @@ class _Weights(NamedTuple):
     projection: Tensor | None
 
 
-def _steps(mode: _Mode, input: Tensor, weights: _Weights, states: list[Tensor], sizes: Any, reverse: bool) -> Any:
+def _run_layer(mode: _Mode, input: Tensor, weights: _Weights, states: list[Tensor], sizes: Any, reverse: bool) -> Any:
     """The results of all steps, and the new states."""
     ih, hh, bias, bias_hh, projection = weights
     if mode is _GRU:
@@ -57,7 +58,7 @@ def _steps(mode: _Mode, input: Tensor, weights: _Weights, states: list[Tensor], 
     return _rnn_sequence(gates, hh, states[0], sizes, reverse, mode is _RNN_RELU)
 
 
-def _sizes(op: str, batch_sizes: Tensor, rows: int) -> tuple[int, ...]:
+def _read_batch_sizes(op: str, batch_sizes: Tensor, rows: int) -> tuple[int, ...]:
     if batch_sizes.ndim != 1 or batch_sizes._type.dtype.category != INTEGER or batch_sizes.device.type != "cpu":
         raise ShapeError(
             f"{op}: batch_sizes must be a vector of integers on the cpu",
@@ -84,6 +85,52 @@ def _not_a(op: str, name: str, value: Any, wanted: str) -> ArgumentTypeError:
     )
 
 
+def _read_states(mode: _Mode, hx: Any, params: Any) -> list[Any]:
+    """The states that *hx* holds. Raises if they are another number, and unless *params* is a list."""
+    states = list(hx) if mode is _LSTM and isinstance(hx, (list, tuple)) else [hx]
+    if len(states) != len(mode.states):
+        raise ArgumentTypeError(
+            f"{mode.op}: hx is a {type(hx).__name__}, not the pair of hidden state and cell",
+            operands={"hx": hx},
+            fix="pass (h_0, c_0)",
+        )
+    if not isinstance(params, (list, tuple)):
+        raise ArgumentTypeError(f"{mode.op}: params is {type(params).__name__}, no list of tensors", fix="pass a list")
+    return states
+
+
+def _check_options(op: str, num_layers: Any, dropout: Any, *flags: Any) -> None:
+    for name, flag in zip(("has_biases", "train", "bidirectional", "batch_first"), flags, strict=True):
+        if not isinstance(flag, bool):
+            raise _not_a(op, name, flag, "a bool")
+    if isinstance(num_layers, bool) or not isinstance(num_layers, int):
+        raise _not_a(op, "num_layers", num_layers, "an int")
+    if isinstance(dropout, bool) or not isinstance(dropout, (int, float)):
+        raise _not_a(op, "dropout", dropout, "a number")
+
+
+def _read_rows(
+    op: str, input: Tensor, batch_sizes: Tensor | None, given: dict[str, Tensor]
+) -> tuple[Tensor, tuple[int, ...]]:
+    """The input (T, N, I) as rows, and the number of sequences at each step; packed input is rows."""
+    wanted = 3 if batch_sizes is None else 2
+    check_ndim(
+        op,
+        "input",
+        input,
+        wanted,
+        wanted,
+        operands=given,
+        fix="give (T, N, I), or packed rows (rows, I) beside batch_sizes",
+    )
+    if batch_sizes is not None:
+        return input, _read_batch_sizes(op, batch_sizes, input._array.shape[0])
+    steps, count, features = input._array.shape
+    if not steps:
+        raise ShapeError(f"{op}: input has no steps", operands=given, fix="give sequences of at least one step")
+    return input.reshape(steps * count, features), (count,) * steps
+
+
 def _network(
     mode: _Mode,
     input: Tensor,
@@ -98,48 +145,17 @@ def _network(
     batch_first: bool,
 ) -> tuple[Tensor, ...]:
     op = mode.op
-    states = list(hx) if mode is _LSTM and isinstance(hx, (list, tuple)) else [hx]
-    if len(states) != len(mode.states):
-        raise ArgumentTypeError(
-            f"{op}: hx is a {type(hx).__name__}, not the pair of hidden state and cell",
-            operands={"hx": hx},
-            fix="pass (h_0, c_0)",
-        )
-    if not isinstance(params, (list, tuple)):
-        raise ArgumentTypeError(f"{op}: params is {type(params).__name__}, no list of tensors", fix="pass a list")
-    for name, flag in (
-        ("has_biases", has_biases), ("train", train), ("bidirectional", bidirectional), ("batch_first", batch_first),
-    ):  # fmt: skip
-        if not isinstance(flag, bool):
-            raise _not_a(op, name, flag, "a bool")
-    if isinstance(num_layers, bool) or not isinstance(num_layers, int):
-        raise _not_a(op, "num_layers", num_layers, "an int")
-    if isinstance(dropout, bool) or not isinstance(dropout, (int, float)):
-        raise _not_a(op, "dropout", dropout, "a number")
+    states = _read_states(mode, hx, params)
+    _check_options(op, num_layers, dropout, has_biases, train, bidirectional, batch_first)
     layers = _layers(mode, list(params), has_biases, num_layers, bidirectional)
     for name, state in zip(mode.states, states, strict=True):
         check_tensor(state, op, name)
     given = check_operands(op, {"input": input, **dict(zip(mode.states, states, strict=True))})
-    wanted = 3 if batch_sizes is None else 2
-    if input.ndim != wanted:
-        raise ShapeError(
-            f"{op}: input has {input.ndim} dimensions, not {wanted}",
-            operands=given,
-            fix="give (T, N, I), or packed rows (rows, I) beside batch_sizes",
-        )
-    if batch_sizes is None:
-        if batch_first:
-            input = input.transpose(0, 1)
-        steps, count, features = input._array.shape
-        if not steps:
-            raise ShapeError(f"{op}: input has no steps", operands=given, fix="give sequences of at least one step")
-        sizes: tuple[int, ...] = (count,) * steps
-        rows = input.reshape(steps * count, features)
-    else:
-        rows, sizes = input, _sizes(op, batch_sizes, input._array.shape[0])
-        count = sizes[0]
+    if batch_sizes is None and batch_first and input.ndim == 3:
+        input = input.transpose(0, 1)
+    rows, sizes = _read_rows(op, input, batch_sizes, given)
     directions = 2 if bidirectional else 1
-    many = num_layers * directions
+    many, count = num_layers * directions, sizes[0]
     first = layers[0]
     outer = first.hh if first.projection is None else first.projection
     hidden_size = outer._array.shape[-1] if outer.ndim else 0
@@ -154,19 +170,20 @@ def _network(
             place = layer * directions + direction
             weights = layers[place]
             _check_weights(mode, place, input if not layer else rows, weights, hidden_size, out_size)
-            out, *news = _steps(mode, rows, weights, [state.select(0, place) for state in states], sizes, direction > 0)
+            out, *news = _run_layer(
+                mode, rows, weights, [state.select(0, place) for state in states], sizes, direction > 0
+            )
             outs.append(out)
             for states_of, new in zip(last, news, strict=True):
                 states_of.append(new)
         rows = outs[0] if directions == 1 else cat(outs, 1)
         if dropout and train and layer < num_layers - 1:
             rows = drop(rows, dropout)
-    result = rows
     if batch_sizes is None:
-        result = rows.reshape(len(sizes), count, directions * out_size)
+        rows = rows.reshape(len(sizes), count, directions * out_size)
         if batch_first:
-            result = result.transpose(0, 1)
-    return (result, *(stack(states_of) for states_of in last))
+            rows = rows.transpose(0, 1)
+    return (rows, *(stack(states_of) for states_of in last))
 
 
 def _layers(

@@ -20,6 +20,7 @@ from ....dispatch.op import composite, joint_gradient
 from ....dispatch.promotion import Typing
 from ....dispatch.structure import opaque, row_major
 from ....tensor import Tensor
+from ...declaring.half_types import half_to_float32
 from ...products.mm import mm
 from ...shaping.joining import cat
 from .cells import (
@@ -30,7 +31,6 @@ from .cells import (
     gru_step,
     lstm_step,
     results,
-    wide,
 )
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def steps_of(batch_sizes: Sizes, reverse: bool) -> list[tuple[int, int]]:
     return steps[::-1] if reverse else steps
 
 
-def _first(state: Tensor, count: int) -> Tensor:
+def _narrowed(state: Tensor, count: int) -> Tensor:
     return state if state._array.shape[0] == count else state.narrow(0, 0, count)
 
 
@@ -69,13 +69,13 @@ def _before(state: Tensor, after: Tensor, steps: list[tuple[int, int]]) -> list[
     """The rows of a state that each step begins with; *after* are those it ends with, of all steps."""
     parts = []
     for start, count in steps:
-        parts.append(_first(state, count))
+        parts.append(_narrowed(state, count))
         state = _renewed(state, after.narrow(0, start, count))
     return parts
 
 
 def _arriving(grad: Tensor | None, like: Tensor) -> Tensor:
-    return like.new_zeros(like._array.shape) if grad is None else wide(grad)
+    return like.new_zeros(like._array.shape) if grad is None else half_to_float32(grad)
 
 
 def _gradients(place: int, count: int) -> Any:
@@ -135,12 +135,13 @@ def _lstm_run(
     batch_sizes: Sizes,
     reverse: bool,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-    gates, hidden, cell, inner = wide(gates), wide(hidden), wide(cell), wide(weight).t()
-    outer = None if projection is None else wide(projection).t()
+    gates, hidden, cell = map(half_to_float32, (gates, hidden, cell))
+    inner = half_to_float32(weight).t()
+    outer = None if projection is None else half_to_float32(projection).t()
     outs, activated, cells = [], [], []
     for start, count in steps_of(batch_sizes, reverse):
-        product = mm(_first(hidden, count), inner)
-        now, now_cell, *now_gates = step(gates.narrow(0, start, count), product, _first(cell, count))
+        product = mm(_narrowed(hidden, count), inner)
+        now, now_cell, *now_gates = step(gates.narrow(0, start, count), product, _narrowed(cell, count))
         if outer is not None:
             now = mm(now, outer)
         outs.append(now)
@@ -182,12 +183,12 @@ def _lstm_sequence_backward(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     """The gradients of `lstm_sequence`; that of an absent projection has no elements."""
     dtype = gates.dtype
-    hidden, cell, weight, states = wide(hidden), wide(cell), wide(weight), wide(states)
+    hidden, cell, weight, states = map(half_to_float32, (hidden, cell, weight, states))
     if may_be_differentiated():
         states, _, _, activated, cells = _lstm_run(
             lstm_step, gates, weight, projection, hidden, cell, batch_sizes, reverse
         )
-    outer = None if projection is None else wide(projection)
+    outer = None if projection is None else half_to_float32(projection)
     of_hidden, of_cell = _arriving(grad_new_hidden, hidden), _arriving(grad_new_cell, cell)
     arriving = _arriving(grad_out, states)
     steps = steps_of(batch_sizes, reverse)
@@ -195,13 +196,17 @@ def _lstm_sequence_backward(
     parts, projected = [], []
     for place in reversed(range(len(steps))):
         start, count = steps[place]
-        grad = _first(of_hidden, count) + arriving.narrow(0, start, count)
+        grad = _narrowed(of_hidden, count) + arriving.narrow(0, start, count)
         if outer is not None:
             projected.append(grad)
             grad = mm(grad, outer)
         now = cells.narrow(0, start, count)
         *each, before_cell = _lstm_gates_backward(
-            grad, _first(of_cell, count), before_cells[place], now, *activated.narrow(0, start, count).chunk(4, 1)
+            grad,
+            _narrowed(of_cell, count),
+            before_cells[place],
+            now,
+            *activated.narrow(0, start, count).chunk(4, 1),
         )
         of_gates = cat(each, 1)
         parts.append(of_gates)
@@ -272,13 +277,13 @@ def _gru_sequence(
 def _gru_run(
     step: Any, gates: Tensor, weight: Tensor, bias: Tensor | None, hidden: Tensor, batch_sizes: Sizes, reverse: bool
 ) -> tuple[Tensor, Tensor, Tensor]:
-    gates, hidden, inner = wide(gates), wide(hidden), wide(weight).t()
+    gates, hidden, inner = half_to_float32(gates), half_to_float32(hidden), half_to_float32(weight).t()
     outs, activated = [], []
     for start, count in steps_of(batch_sizes, reverse):
-        state = _first(hidden, count)
+        state = _narrowed(hidden, count)
         product = mm(state, inner)
         if bias is not None:
-            product = product + wide(bias)
+            product = product + half_to_float32(bias)
         now, *now_gates = step(gates.narrow(0, start, count), product, state)
         outs.append(now)
         activated.append(cat([*now_gates, product.chunk(3, 1)[2]], 1))
@@ -314,7 +319,7 @@ def _gru_sequence_backward(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """The gradients of `gru_sequence`, of the bias also where it is absent."""
     dtype = gates.dtype
-    hidden, weight, states = wide(hidden), wide(weight), wide(states)
+    hidden, weight, states = half_to_float32(hidden), half_to_float32(weight), half_to_float32(states)
     if may_be_differentiated():
         states, _, activated = _gru_run(gru_step, gates, weight, bias, hidden, batch_sizes, reverse)
     of_hidden, arriving = _arriving(grad_new_hidden, hidden), _arriving(grad_out, states)
@@ -323,7 +328,7 @@ def _gru_sequence_backward(
     parts, products = [], []
     for place in reversed(range(len(steps))):
         start, count = steps[place]
-        grad = _first(of_hidden, count) + arriving.narrow(0, start, count)
+        grad = _narrowed(of_hidden, count) + arriving.narrow(0, start, count)
         r, z, n, weighted = activated.narrow(0, start, count).chunk(4, 1)
         of_r, of_z, of_n, of_weighted, past = _gru_gates_backward(grad, before[place], weighted, r, z, n)
         of_product = cat([of_r, of_z, of_weighted], 1)
@@ -391,10 +396,10 @@ def _rnn_sequence(
 def _rnn_run(
     gates: Tensor, weight: Tensor, hidden: Tensor, batch_sizes: Sizes, reverse: bool, relu: bool
 ) -> tuple[Tensor, Tensor]:
-    gates, hidden, inner = wide(gates), wide(hidden), wide(weight).t()
+    gates, hidden, inner = half_to_float32(gates), half_to_float32(hidden), half_to_float32(weight).t()
     outs = []
     for start, count in steps_of(batch_sizes, reverse):
-        now = gates.narrow(0, start, count) + mm(_first(hidden, count), inner)
+        now = gates.narrow(0, start, count) + mm(_narrowed(hidden, count), inner)
         now = now.relu() if relu else now.tanh()
         outs.append(now)
         hidden = _renewed(hidden, now)
@@ -426,7 +431,7 @@ def _rnn_sequence_backward(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The gradients of `rnn_sequence`."""
     dtype = gates.dtype
-    hidden, weight, states = wide(hidden), wide(weight), wide(states)
+    hidden, weight, states = half_to_float32(hidden), half_to_float32(weight), half_to_float32(states)
     if may_be_differentiated():
         states, _ = _rnn_run(gates, weight, hidden, batch_sizes, reverse, relu)
     slope = (states > 0).to(states.dtype) if relu else 1 - states * states
@@ -434,7 +439,7 @@ def _rnn_sequence_backward(
     steps = steps_of(batch_sizes, reverse)
     parts = []
     for start, count in reversed(steps):
-        grad = (_first(of_hidden, count) + arriving.narrow(0, start, count)) * slope.narrow(0, start, count)
+        grad = (_narrowed(of_hidden, count) + arriving.narrow(0, start, count)) * slope.narrow(0, start, count)
         parts.append(grad)
         of_hidden = _renewed(of_hidden, mm(grad, weight))
     whole = _joined(parts, not reverse)
