@@ -7,6 +7,7 @@
     entry_points.py  reading the names that packages declare, importing a package
     registry.py      how core finds, loads and quarantines backends; devices and tensor types
     plugins.py       kernels that other packages bring for a device
+    addresses.py     where the code of a kernel is, for `polyad ops NAME --device D`
     preparation.py   getting a declared kernel ready for a call signature
     accelerators.py  which device type is meant where none is named
     runtime.py       what a device does with generated source: compile, launch, allocate
@@ -24,6 +25,7 @@ Start with docs/backends.md.
 
 from typing import TYPE_CHECKING, Any
 
+from .addresses import KernelAddress
 from .api_version import API_VERSION
 from .capabilities import BackendInfo, Capabilities, Quirk
 from .families import KernelFamilies, family_of
@@ -41,6 +43,7 @@ __all__ = [
     "BackendInfo",
     "Capabilities",
     "Kernel",
+    "KernelAddress",
     "KernelFamilies",
     "KernelSupply",
     "KernelTable",

@@ -198,7 +198,7 @@ class _Explain(Mode):
         if isinstance(op, Effect):
             operands, named = op.arguments(args)
             if op.op is not None and not named:
-                raise _Explained(_explanation(op.op, operands))
+                raise _Explained(explanation_of(op.op, operands))
             if op.updates and op.body is not None:
                 with self:  # the function comes before the write, and nothing comes after its first op
                     return op.body(*args)
@@ -207,7 +207,7 @@ class _Explain(Mode):
             )
         if op.kind == "view":
             return op.call(*args)  # arithmetic on shape and strides; the op behind it is what matters
-        raise _Explained(_explanation(op, args))
+        raise _Explained(explanation_of(op, args))
 
 
 def explain(op: str | Callable[..., Any], *args: Any, **kwargs: Any) -> Explanation:
@@ -264,7 +264,8 @@ def _device_of(args: tuple[Any, ...]) -> str:
     )
 
 
-def _explanation(op: Op, args: tuple[Any, ...]) -> Explanation:
+def explanation_of(op: Op, args: tuple[Any, ...]) -> Explanation:
+    """How a call of *op* would be carried out, without running it."""
     types = signature_of(op, args)
     plan = find_plan(op, args)
     device = str(plan.types[0].device) if plan.types else _device_of(args)

@@ -7,24 +7,27 @@ cannot be compiled is told once, and what it outranks serves from then on.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from functools import cache
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
-from polyad.backend import Kernel, TensorType
+from polyad.backend import Kernel, KernelAddress, TensorType
+from polyad.backend.addresses import addresses_of
 from polyad.backend.c_compiler import NoCompiler
 from polyad.backend.interface import Signature
 from polyad.backend.preparation import prepare
 from polyad.backend.registry import get
-from polyad.dtypes import DType
+from polyad.dtypes import DType, float32
 from polyad.errors import CompilerFailure
 from polyad.interop.numpy import numpy_dtype
 from polyad.state import warn_user
 
 from .engine import engine, function, matrices
 from .repeating import Known
+from .sources import c_functions, in_c
 
 Call = Callable[..., Any]
 
@@ -46,7 +49,7 @@ class NotNative(Exception):
         self.always = always
 
 
-Quick = Callable[[Signature, Call], Call]
+Addresses = Callable[[Signature, Sequence[Any] | None], Sequence[KernelAddress]]
 
 
 def chosen(
@@ -55,17 +58,19 @@ def chosen(
     from_elements: int,
     *,
     out: bool = True,
-    quick: Quick | None = None,
+    quick: str = "",
     only: tuple[DType, ...] = (),
     launches: bool = False,
+    addresses: Addresses | None = None,
 ) -> Kernel:
     """The kernel of *op* that calls ``make(types)`` where an operand has *from_elements* or more.
 
     *make* is called once a signature, when a tensor is large enough; it may return None, and what it returned may
-    raise `NotNative` before anything is written. *out*: whether that takes ``out``. ``quick(types, other)`` may give
-    what computes the common calls of all sizes without a frame of Python, and hands others to *other*. *only*: the
+    raise `NotNative` before anything is written. *out*: whether that takes ``out``. *quick*: the kernel of
+    products' library that computes the common calls of all sizes without a frame of Python. *only*: the
     dtypes that it is for, if not all. *launches*: whether the kernel does no more than to launch generated kernels, so
-    that the engine may repeat its calls.
+    that the engine may repeat its calls. ``addresses(types, args)`` says where the code is; if not given, it is the C
+    functions that *make* names.
     """
     limit = least(from_elements)
 
@@ -82,22 +87,41 @@ def chosen(
         if not tensors:
             return None
         call = _either(types, make, tensors, limit, outranked, _taking_out(outranked, own.out), out, launches)
-        return call if quick is None else quick(types, call)
+        return _quick(quick, types, call) if quick else call
 
-    return Kernel(unspecialized, out=True, specialize=specialize)
+    where = partial(_addresses, op, limit, addresses or partial(in_c, make), quick)
+    return Kernel(unspecialized, out=True, specialize=specialize, addresses=where)
 
 
-def quick(name: str) -> Quick:
-    """What gives the quick kernel *name* of products' library, see `chosen`."""
+def _addresses(
+    op: str, limit: int, native: Addresses, quick: str, types: Signature, args: Sequence[Any] | None
+) -> list[KernelAddress]:
+    """Of C, quick or from *limit* elements on, and of what it outranks."""
+    first = [replace(each, when="for common calls of all sizes") for each in c_functions([f"quick_{quick}"])]
+    if first and available(matrices, f"quick_{quick}", types[0].dtype if types else float32) is None:
+        first = []
+    own = get("cpu").as_kernel(op)
+    large = args is None or limit <= 1 or any(isinstance(each, np.ndarray) and each.size >= limit for each in args)
+    try:
+        found = native(types, args)
+        left = ""
+    except (NotNative, CompilerFailure) as reason:
+        found, left = (), "for what the native kernel leaves" if isinstance(reason, NotNative) else str(reason)
+    since = f"from {limit:,} elements on" if limit > 1 else ""
+    rest = [replace(each, when=since, serves=large and not first) for each in found]
+    if own is not None and (since or left or not found):
+        below = left or (f"below {limit:,} elements" if found else "")
+        plain = not (first or (large and found))
+        rest += [replace(each, when=below, serves=plain) for each in addresses_of(own, types, args)]
+    return [*first, *rest]
 
-    def give(types: Signature, other: Call) -> Call:
-        dtypes = {entry.dtype for entry in types if isinstance(entry, TensorType)}
-        dtype = dtypes.pop()
-        given = None if dtypes else available(matrices, f"quick_{name}", dtype)
-        call: Call = other if given is None else given(np.empty, numpy_dtype(dtype), other)
-        return call
 
-    return give
+def _quick(name: str, types: Signature, other: Call) -> Call:
+    dtypes = {entry.dtype for entry in types if isinstance(entry, TensorType)}
+    dtype = dtypes.pop()
+    given = None if dtypes else available(matrices, f"quick_{name}", dtype)
+    call: Call = other if given is None else given(np.empty, numpy_dtype(dtype), other)
+    return call
 
 
 def _either(

@@ -23,7 +23,7 @@ from polyad_numpy import allocator, workers
 
 from .compiler import compiled, libraries, vector_math
 
-_PARTS = {
+PARTS = {
     "engine": (),
     "matrices": ("held", "arithmetic", "quick"),
     "convolving": ("held", "arithmetic", "convolution"),
@@ -138,7 +138,7 @@ def source(library: str, real: str = "") -> str:
         names = ("REAL", "WORD", "NAME", "ENTRY", "HELD")
         undefined = "".join(f"#undef {name}\n" for name in names)
         parts = [f"{_defining(each)}{text('turning')}{undefined}" for each in _REALS]
-        whole = whole.replace("<arithmetic>\n", "".join([*parts, _defining(real), *map(text, _PARTS[library])]))
+        whole = whole.replace("<arithmetic>\n", "".join([*parts, _defining(real), *map(text, PARTS[library])]))
     for part in ("python", "memory", "repeating", "bound", "machine", "functions"):
         whole = whole.replace(f"<{part}>\n", text(part))
     return whole

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from polyad_numpy.kernels.random.sampling import Words
 
 from . import engine
 from .choosing import Call, NotNative, available, least, unspecialized
+from .sources import in_c
 
 _PACK = struct.Struct("3Qd2Q").pack
 _TWO = struct.Struct("2Q").pack
@@ -66,7 +68,7 @@ def cat() -> Kernel:
 
         return call
 
-    return Kernel(unspecialized, specialize=specialize)
+    return Kernel(unspecialized, specialize=specialize, addresses=partial(in_c, specialize))
 
 
 def random_words(plain: Words) -> Words:

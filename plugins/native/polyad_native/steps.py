@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
+from polyad.backend.addresses import KernelAddress, addresses_of
 from polyad.backend.interface import Kernel, Many, Signature, TensorType
 from polyad.backend.preparation import prepare
 from polyad.backend.registry import get
@@ -16,6 +18,7 @@ from polyad.dtypes import float32, float64
 
 from .choosing import available, least, unspecialized
 from .engine import steps
+from .sources import in_c
 
 STEPS = ("sgd_step", "sgd_momentum_step", "adam_step", "amsgrad_step")
 """In the order of the numbers that they have in C."""
@@ -50,4 +53,9 @@ def step(op: str) -> Kernel:
 
         return call
 
-    return Kernel(unspecialized, out=True, specialize=specialize, many=many)
+    def addresses(types: Signature, args: Sequence[Any] | None) -> Sequence[KernelAddress]:
+        group = [replace(each, when="for a group of parameters", serves=False) for each in in_c(many, types)]
+        own = get("cpu").as_kernel(op)
+        return [*group, *(() if own is None else addresses_of(own, types, args))]
+
+    return Kernel(unspecialized, out=True, specialize=specialize, many=many, addresses=addresses)

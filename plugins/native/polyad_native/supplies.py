@@ -8,7 +8,7 @@ from polyad.backend.interface import KernelSupply
 from polyad.dtypes import bfloat16, float16
 from polyad_numpy.kernels.random.sampling import words_from
 
-from .choosing import chosen, quick
+from .choosing import chosen
 
 PRIORITY = 1
 """Above NumPy's kernels, below what others bring for the same ops."""
@@ -59,7 +59,8 @@ def supplies() -> Iterator[KernelSupply]:
         ("linear", products.linear),
         ("linear_weight_grad", products.linear_weight_grad),
     ):
-        yield KernelSupply("cpu", op, chosen(op, product, 1 << 10, out=False, quick=quick("product")), PRIORITY)
-    for op, written, least in generated():
-        rectified = quick("rectified") if op in ("relu", "relu_backward") else None
-        yield KernelSupply("cpu", op, chosen(op, written, least, quick=rectified, launches=True), PRIORITY)
+        yield KernelSupply("cpu", op, chosen(op, product, 1 << 10, out=False, quick="product"), PRIORITY)
+    for op, written, least, addresses in generated():
+        rectified = "rectified" if op in ("relu", "relu_backward") else ""
+        kernel = chosen(op, written, least, quick=rectified, launches=True, addresses=addresses)
+        yield KernelSupply("cpu", op, kernel, PRIORITY)
