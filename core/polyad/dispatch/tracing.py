@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from .. import provided
@@ -104,7 +105,8 @@ class TraceLog(Mode):
         plan = find_plan(op, args)
         entry.path, entry.origin = plan.path, plan.origin
         needs_grad = any(isinstance(value, Tensor) and value._node is not None for value in _tensors(args))
-        if plan.indirect is fused_unless_gradient and needs_grad and state.grad_enabled:
+        fused = isinstance(plan.indirect, partial) and plan.indirect.func is fused_unless_gradient
+        if fused and needs_grad and state.grad_enabled:
             entry.path, entry.origin = "decomposition", ""
         if plan.indirect is None or state.modes or entry.path in ("kernel", "lowered"):
             # An outer mode is to see the op whole, as it would without this mode.
