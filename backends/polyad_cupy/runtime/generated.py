@@ -6,17 +6,17 @@ import struct
 from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from polyad.backend import registry
 from polyad.backend.runtime import Launch, Runtime
+from polyad.base.layout import Layout, Shape, Strides
 from polyad.codegen import CUDA_C, GPU, DeviceDescription, KernelSource
-from polyad.layout import Layout, Shape, Strides
+from polyad.devices import registry
 from polyad_kernels.array import Array
 
 from .device import opened
 
 if TYPE_CHECKING:
-    from polyad.device import Device as DeviceName
-    from polyad.dtypes import DType
+    from polyad.base.device import Device as DeviceName
+    from polyad.base.dtypes import DType
 
     from .device import Device
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import pyopencl as cl
 
-from polyad.backend import registry
 from polyad.backend.runtime import Launch, Runtime
+from polyad.base.device import Device as DeviceName
+from polyad.base.dtypes import DType
+from polyad.base.layout import Layout, Shape, Strides
 from polyad.codegen import CPU, GPU, OPENCL_C, DeviceDescription, KernelSource
-from polyad.device import Device as DeviceName
-from polyad.dtypes import DType
-from polyad.layout import Layout, Shape, Strides
+from polyad.devices import registry
 from polyad_kernels.array import Array
 from polyad_kernels.kept import kept
 

@@ -13,13 +13,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from .preparation import prepare
+from ..devices.preparation import prepare
 from .runtime import Launch, Runtime
 
 if TYPE_CHECKING:
+    from ..base.dtypes import DType
+    from ..base.layout import Layout, Shape, Strides
     from ..codegen.frame import KernelSource
-    from ..dtypes import DType
-    from ..layout import Layout, Shape, Strides
     from .interface import Kernel, Signature
 
 

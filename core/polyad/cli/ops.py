@@ -35,10 +35,10 @@ def add_parser(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the list, or each op that is named."""
-    from ..diagnosis.ops import describe_op, list_ops
-    from ..diagnosis.ops_text import show_ops, text_of_ops
-    from ..diagnosis.screen import console
     from ..errors import ArgumentError, PolyadError
+    from ..inspection.diagnosis.ops import describe_op, list_ops
+    from ..inspection.diagnosis.ops_text import show_ops, text_of_ops
+    from ..inspection.diagnosis.screen import console
 
     ops: tuple[Any, ...]
     try:
@@ -69,9 +69,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _location(name: str, arguments: argparse.Namespace) -> Any:
     """Where *name* is computed on the device, for the dtype and shapes that were asked for."""
-    from ..diagnosis.ops_address import locate_op
-    from ..dtypes import ALL
+    from ..base.dtypes import ALL
     from ..errors import ArgumentError
+    from ..inspection.diagnosis.ops_address import locate_op
 
     dtypes = {dtype.name: dtype for dtype in ALL}
     if arguments.dtype is not None and arguments.dtype not in dtypes:

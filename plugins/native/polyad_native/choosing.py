@@ -18,12 +18,12 @@ from polyad.backend import Kernel, KernelAddress, TensorType
 from polyad.backend.addresses import addresses_of
 from polyad.backend.c_compiler import NoCompiler
 from polyad.backend.interface import Signature
-from polyad.backend.preparation import prepare
-from polyad.backend.registry import get
-from polyad.dtypes import DType, float32
+from polyad.base.dtypes import DType, float32
+from polyad.base.state import warn_user
+from polyad.devices.preparation import prepare
+from polyad.devices.registry import get
 from polyad.errors import CompilerFailure
 from polyad.interop.numpy import numpy_dtype
-from polyad.state import warn_user
 
 from .engine import engine, function, matrices
 from .repeating import Known

@@ -10,9 +10,10 @@ import pytest
 
 import polyad
 from polyad import backends
-from polyad.backend import Kernel, KernelAddress, registry
+from polyad.backend import Kernel, KernelAddress
 from polyad.backend.addresses import addresses_of
 from polyad.cli import main
+from polyad.devices import registry
 from polyad.dispatch.catalogue import ATTRIBUTES, OPS, PUBLIC
 
 NAMES = sorted({*OPS.names(), *PUBLIC.names(), *(f"Tensor.{name}" for name in ATTRIBUTES.names())})
@@ -21,7 +22,7 @@ SHARDS = 25
 
 def native() -> bool:
     """Whether kernels in C are used here at the sizes that they are made for."""
-    from polyad.backend import plugins
+    from polyad.devices import plugins
 
     return any(kernel.origin == "native" for kernel in plugins.candidate_kernels(registry.get("cpu"), "add"))
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 import polyad
-from polyad.backend import plugins, registry
-from polyad.backend.preparation import prepare
+from polyad.devices import plugins, registry
+from polyad.devices.preparation import prepare
 from polyad.dispatch.catalogue import OPS
 from polyad.dispatch.plan import signature_of
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from polyad.backend import Kernel, TensorType
 from polyad.backend.interface import Signature
-from polyad.dtypes import bfloat16, float16, float32, float64
+from polyad.base.dtypes import bfloat16, float16, float32, float64
 
 from ...fused import fused
 from ...ufunc import elementwise, ufunc

@@ -23,9 +23,9 @@ from typing import Any
 
 from ...backend.addresses import KernelAddress, address_of_function, generated_addresses
 from ...backend.interface import Kernel, Signature, TensorType
-from ...backend.preparation import flat, prepare
 from ...backend.runtime import Runtime
-from ...device import Device
+from ...base.device import Device
+from ...devices.preparation import flat, prepare
 from .creating import creating_ops
 from .moving import copying, fill, moving_ops
 from .pointwise import PointwiseKernel
