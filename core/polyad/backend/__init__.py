@@ -1,10 +1,12 @@
 """What a backend author reads.
 
     interface.py     the class a backend derives from, the array handle it brings, and how a kernel is declared
+    addresses.py     where the code of a kernel is, for `polyad ops NAME --device D`
     capabilities.py  what a backend says of itself: dtypes, features, limits, quirks
     properties.py    what hardware a device is
     hookspecs.py     the hooks through which pluggy finds it
     api_version.py   which backends work with which polyad
+    preparation.py   getting a declared kernel ready for a call signature
     families.py      tables of kernels that load by family
     bounds.py        the error for an index out of range
     memory.py        what a device's memory holds, and the error when it is full
@@ -23,6 +25,7 @@ How core finds and uses a backend is in `polyad.devices`. Start with docs/backen
 
 from typing import TYPE_CHECKING, Any
 
+from .addresses import KernelAddress
 from .api_version import API_VERSION
 from .capabilities import BackendInfo, Capabilities, Quirk
 from .families import KernelFamilies, family_of
@@ -41,6 +44,7 @@ __all__ = [
     "Capabilities",
     "DeviceProperties",
     "Kernel",
+    "KernelAddress",
     "KernelFamilies",
     "KernelSupply",
     "KernelTable",

@@ -28,6 +28,7 @@ from .memory import MemoryStats
 from .properties import DeviceProperties
 
 if TYPE_CHECKING:
+    from .addresses import KernelAddress
     from .graphs import CapturedGraph, CompiledGraph
     from .runtime import Runtime
     from .streams import Streams
@@ -92,6 +93,9 @@ class Kernel:
             over the operands that the op names. It returns whether it did; if not, nothing was written.
         partial: for a composite: it may return NotImplemented for a call, whose results the op's body then computes.
         origin: who supplied it, for `polyad.explain`.
+        addresses: ``addresses(types, args)`` says where the code is that computes calls of a signature, for `polyad ops
+            NAME --device D`: needed where that is not *function*, because another language or another kernel does the
+            work. *args* is such a call, or None.
     """
 
     function: Callable[..., Any]
@@ -104,6 +108,7 @@ class Kernel:
     store: Callable[[Any, DType], Any] | None = None
     many: Callable[[Signature], Many | None] | None = None
     partial: bool = False
+    addresses: Callable[[Signature, Sequence[Any] | None], Sequence[KernelAddress]] | None = None
 
 
 KernelTable = Mapping[str, Kernel | Callable[..., Any]]

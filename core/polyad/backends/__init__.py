@@ -4,6 +4,7 @@
     polyad doctor                   the same, with versions and a short self-test of each device
     polyad doctor --device cuda     only that device, and ten seconds of ops of every family on it
     polyad ops [NAME]               the ops that a backend may have kernels for, and what such a kernel has to do
+    polyad ops NAME --device cpu    where that op is declared and computed, and why there
 
 `list_backends`, `is_available` and `doctor` answer the same questions in a program. `set_fallback`, `fallback` and
 `fallback_report` decide and tell what happens to ops for which a device has no kernel. `register` adds a backend
@@ -29,6 +30,7 @@ from ..devices.registry import Registration, forget as refresh, is_available, re
 from ..inspection.diagnosis.doctor import DoctorReport, FamilyTest, SelfTest, doctor
 from ..inspection.diagnosis.listing import BackendReport, DeviceReport, Listing, PluginReport, list_backends
 from ..inspection.diagnosis.ops import DTypeRow, OpReport, describe_op, list_ops
+from ..inspection.diagnosis.ops_address import OpLocation, SourceText, locate_op
 from . import cuda as cuda, cudnn as cudnn, mps as mps
 
 __all__ = [
@@ -42,10 +44,12 @@ __all__ = [
     "FallbackWarning",
     "FamilyTest",
     "Listing",
+    "OpLocation",
     "OpReport",
     "PluginReport",
     "Registration",
     "SelfTest",
+    "SourceText",
     "UnknownKernelWarning",
     "describe_op",
     "doctor",
@@ -55,6 +59,7 @@ __all__ = [
     "is_available",
     "list_backends",
     "list_ops",
+    "locate_op",
     "refresh",
     "register",
     "reset_fallback_report",

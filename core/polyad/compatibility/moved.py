@@ -26,7 +26,6 @@ MOVED: dict[str, str] = {
     "polyad.backend.entry_points": "polyad.devices.entry_points",
     "polyad.backend.fallback": "polyad.devices.fallback",
     "polyad.backend.plugins": "polyad.devices.plugins",
-    "polyad.backend.preparation": "polyad.devices.preparation",
     "polyad.backend.registry": "polyad.devices.registry",
     "polyad.batching": "polyad.transforms.batching",
     "polyad.diagnosis": "polyad.inspection.diagnosis",

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from ..backend.interface import Backend, Signature, TensorType
+from ..backend.preparation import flat, prepare
 from ..base.device import Device
 from ..base.dtypes import DType
 from ..base.layout import contiguous_strides
@@ -22,7 +23,6 @@ from ..base.memory_formats import dense_strides_like
 from ..base.state import user_line, warn_user
 from ..errors import ArgumentError, MissingKernel, safe_repr
 from . import plugins, registry
-from .preparation import flat, prepare
 
 if TYPE_CHECKING:
     from ..dispatch.declared import Op

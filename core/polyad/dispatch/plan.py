@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 from ..backend.interface import Backend, Many, Signature, TensorType
+from ..backend.preparation import flat, prepare
 from ..base import dtypes, provided
 from ..base.device import Device
 from ..base.dtypes import FLOATING, DType
 from ..base.state import state, warn_user
 from ..devices import fallback, plugins, registry
-from ..devices.preparation import flat, prepare
 from ..errors import (
     ArgumentTypeError,
     CompilerFailure,
@@ -227,7 +228,8 @@ def _make_plan(op: Op, types: Signature, keyed: dict[str, Any], values: tuple[An
 
 def _unless_gradient(op: Op, plan: Plan) -> Any:
     """What stands in the way of a composite's fused kernel: it has no gradient if the op has none of its own."""
-    return fused_unless_gradient if op.body and not op.formulas and any(plan.differentiable_outputs) else None
+    is_due = op.body and not op.formulas and any(plan.differentiable_outputs)
+    return partial(fused_unless_gradient, plan) if is_due else None
 
 
 def _rounding_numbers(
@@ -455,11 +457,10 @@ def _shares(result: Tensor, values: tuple[Any, ...]) -> bool:
     )
 
 
-def fused_unless_gradient(op: Op, values: tuple[Any, ...], needs_grad: bool) -> Any:
+def fused_unless_gradient(plan: Plan, op: Op, values: tuple[Any, ...], needs_grad: bool) -> Any:
     """A fused kernel of a composite without formulas: used only where nothing needs a gradient."""
     if needs_grad and state.grad_enabled:
         return _run_body(op, values)
-    plan = find_plan(op, values)
     count = len(op.operands)
     arrays = [array_of(value) for value in values[:count]]
     try:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from ..backend.interface import Kernel, TensorType
+from ..backend.preparation import flat, prepare
 from ..base import provided
 from ..base.state import state, user_line
 from ..devices import fallback, plugins, registry
-from ..devices.preparation import flat, prepare
 from ..dispatch.effects import Effect
 from ..dispatch.inplace import _direct
 from ..dispatch.modes import Mode
@@ -104,7 +105,8 @@ class TraceLog(Mode):
         plan = find_plan(op, args)
         entry.path, entry.origin = plan.path, plan.origin
         needs_grad = any(isinstance(value, Tensor) and value._node is not None for value in _tensors(args))
-        if plan.indirect is fused_unless_gradient and needs_grad and state.grad_enabled:
+        fused = isinstance(plan.indirect, partial) and plan.indirect.func is fused_unless_gradient
+        if fused and needs_grad and state.grad_enabled:
             entry.path, entry.origin = "decomposition", ""
         if plan.indirect is None or state.modes or entry.path in ("kernel", "lowered"):
             # An outer mode is to see the op whole, as it would without this mode.
@@ -198,7 +200,7 @@ class _Explain(Mode):
         if isinstance(op, Effect):
             operands, named = op.arguments(args)
             if op.op is not None and not named:
-                raise _Explained(_explanation(op.op, operands))
+                raise _Explained(explanation_of(op.op, operands))
             if op.updates and op.body is not None:
                 with self:  # the function comes before the write, and nothing comes after its first op
                     return op.body(*args)
@@ -207,7 +209,7 @@ class _Explain(Mode):
             )
         if op.kind == "view":
             return op.call(*args)  # arithmetic on shape and strides; the op behind it is what matters
-        raise _Explained(_explanation(op, args))
+        raise _Explained(explanation_of(op, args))
 
 
 def explain(op: str | Callable[..., Any], *args: Any, **kwargs: Any) -> Explanation:
@@ -264,7 +266,8 @@ def _device_of(args: tuple[Any, ...]) -> str:
     )
 
 
-def _explanation(op: Op, args: tuple[Any, ...]) -> Explanation:
+def explanation_of(op: Op, args: tuple[Any, ...]) -> Explanation:
+    """How a call of *op* would be carried out, without running it."""
     types = signature_of(op, args)
     plan = find_plan(op, args)
     device = str(plan.types[0].device) if plan.types else _device_of(args)

@@ -7,28 +7,31 @@ cannot be compiled is warned of once, and what it outranks serves from then on.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from functools import cache
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
-from polyad.backend import Kernel, TensorType
+from polyad.backend import Kernel, KernelAddress, TensorType
+from polyad.backend.addresses import addresses_of
 from polyad.backend.c_compiler import NoCompiler
 from polyad.backend.interface import Signature
-from polyad.base.dtypes import DType
+from polyad.backend.preparation import prepare
+from polyad.base.dtypes import DType, float32
 from polyad.base.state import warn_user
-from polyad.devices.preparation import prepare
 from polyad.devices.registry import get
 from polyad.errors import CompilerFailure, CompilerWarning
 from polyad.interop.numpy import numpy_dtype
 
+from .addresses import c_function, in_c
 from .engine import Library, engine
 from .replay import Replays
 
 Call = Callable[..., Any]
 Make = Callable[[Signature], Call | None]
-Direct = Callable[[Signature, Call], Call]
+Addresses = Callable[[Signature, Sequence[Any] | None], Sequence[KernelAddress]]
 
 LEAST = "POLYAD_NATIVE_LEAST"
 """The environment variable that says from how many elements on native kernels run, for tests of the kernels."""
@@ -48,6 +51,33 @@ class NotNative(Exception):
         self.always = always
 
 
+@dataclass(frozen=True)
+class Direct:
+    """The kernel ``direct_name`` of a library, which computes common calls of all sizes without a frame of Python."""
+
+    library: Library
+    name: str
+
+    def function(self, dtype: DType) -> Any:
+        """What makes the kernel for a dtype; None if there is none."""
+        return available(self.library, f"direct_{self.name}", dtype)
+
+    def call(self, types: Signature, other: Call) -> Call:
+        """The kernel for a signature, which hands uncommon calls to *other*."""
+        dtypes = {entry.dtype for entry in types if isinstance(entry, TensorType)}
+        dtype = dtypes.pop()
+        make = None if dtypes else self.function(dtype)
+        call: Call = other if make is None else make(np.empty, numpy_dtype(dtype), other)
+        return call
+
+    def address(self, dtype: DType) -> list[KernelAddress]:
+        """Where the kernel for a dtype is, if there is one."""
+        found = c_function(self.library, f"direct_{self.name}")
+        if found is None or self.function(dtype) is None:
+            return []
+        return [replace(found, when="for common calls of all sizes")]
+
+
 def choice(
     op: str,
     make: Make,
@@ -57,14 +87,15 @@ def choice(
     direct: Direct | None = None,
     only: tuple[DType, ...] = (),
     launches: bool = False,
+    addresses: Addresses | None = None,
 ) -> Kernel:
     """The kernel of *op* that calls ``make(types)`` where an operand has *from_elements* or more.
 
     *make* is called once a signature, when a tensor is large enough; it may return None, and what it returned may
-    raise `NotNative` before anything is written. *out*: whether that takes ``out``. ``direct(types, other)`` may give
-    what computes the common calls of all sizes without a frame of Python, and hands others to *other*. *only*: the
-    dtypes that it is for, if not all. *launches*: whether the kernel does no more than to launch generated kernels, so
-    that the engine may replay its calls.
+    raise `NotNative` before anything is written. *out*: whether that takes ``out``. *direct*: what computes the common
+    calls. *only*: the dtypes that it is for, if not all. *launches*: whether the kernel does no more than to launch
+    generated kernels, so that the engine may replay its calls. ``addresses(types, args)`` says where the code is; if
+    not given, it is the C functions that *make* names.
     """
     limit = least(from_elements)
 
@@ -90,22 +121,31 @@ def choice(
             outranked,
             replays.calls,
         )
-        return call if direct is None else direct(types, call)
+        return call if direct is None else direct.call(types, call)
 
-    return Kernel(unspecialized, out=True, specialize=specialize)
+    where = partial(_addresses, op, limit, addresses or partial(in_c, make), direct)
+    return Kernel(unspecialized, out=True, specialize=specialize, addresses=where)
 
 
-def direct(library: Library, name: str) -> Direct:
-    """What gives the kernel ``direct_name`` of a library, which is called without a frame of Python, see `choice`."""
-
-    def give(types: Signature, other: Call) -> Call:
-        dtypes = {entry.dtype for entry in types if isinstance(entry, TensorType)}
-        dtype = dtypes.pop()
-        given = None if dtypes else available(library, f"direct_{name}", dtype)
-        call: Call = other if given is None else given(np.empty, numpy_dtype(dtype), other)
-        return call
-
-    return give
+def _addresses(
+    op: str, limit: int, native: Addresses, direct: Direct | None, types: Signature, args: Sequence[Any] | None
+) -> list[KernelAddress]:
+    """Of C, direct or from *limit* elements on, and of what it outranks."""
+    first = [] if direct is None else direct.address(types[0].dtype if types else float32)
+    own = get("cpu").as_kernel(op)
+    large = args is None or limit <= 1 or any(isinstance(each, np.ndarray) and each.size >= limit for each in args)
+    try:
+        found = native(types, args)
+        left = ""
+    except (NotNative, CompilerFailure) as reason:
+        found, left = (), "for what the native kernel leaves" if isinstance(reason, NotNative) else str(reason)
+    since = f"from {limit:,} elements on" if limit > 1 else ""
+    rest = [replace(each, when=since, serves=large and not first) for each in found]
+    if own is not None and (since or left or not found):
+        below = left or (f"below {limit:,} elements" if found else "")
+        plain = not (first or (large and found))
+        rest += [replace(each, when=below, serves=plain) for each in addresses_of(own, types, args)]
+    return [*first, *rest]
 
 
 def _native(types: Signature, make: Make, outranked: Call, out: bool, replays: Replays | None) -> Call:

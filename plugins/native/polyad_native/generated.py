@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import cache
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, partial
 from typing import Any
 
-from polyad.backend import Kernel, TensorType
+from polyad.backend import Kernel, KernelAddress, TensorType
+from polyad.backend.addresses import addresses_of, generated_addresses
 from polyad.backend.interface import Signature
+from polyad.backend.runtime import Runtime
 
-from .choosing import Call, NotNative
+from .choosing import Addresses, Call, NotNative
 
 PRIMITIVES = (
     "add", "sub", "mul", "div", "neg", "abs", "sign", "exp", "expm1", "log", "log1p", "maximum", "minimum", "pow",
@@ -35,12 +37,24 @@ BODIES = (
 """Composites whose bodies are few kernels."""
 
 
-def generated() -> Iterator[tuple[str, Callable[[Signature], Call | None], int]]:
-    """Each op, what makes its kernel for a signature, and from how many elements on that is worth it."""
+def generated() -> Iterator[tuple[str, Callable[[Signature], Call | None], int, Addresses]]:
+    """Each op, what makes its kernel for a signature, from how many elements on that is worth it, and where it is."""
     for op in PRIMITIVES:
-        yield op, _by_formula(op), 1 << 10
+        yield op, _by_formula(op), 1 << 10, partial(_of_formula, op)
     for op in BODIES:
-        yield op, _by_body(op), 1 if op in _LONG else 1 << 8
+        yield op, _by_body(op), 1 if op in _LONG else 1 << 8, partial(_of_body, op)
+
+
+def _of_formula(op: str, types: Signature, args: Sequence[Any] | None) -> Sequence[KernelAddress]:
+    return addresses_of(_table()[op], types, args)
+
+
+def _of_body(op: str, types: Signature, args: Sequence[Any] | None) -> Sequence[KernelAddress]:
+    from .runtime import runtime
+
+    if args is None:
+        return (KernelAddress("generated", "C", f"{op}, by polyad.lowering"),)
+    return generated_addresses(runtime(), lambda recording: _by_body(op, lambda: recording)(types)(*args))
 
 
 _LONG = {
@@ -68,13 +82,13 @@ def _by_formula(op: str) -> Callable[[Signature], Call | None]:
     return make
 
 
-def _by_body(name: str) -> Callable[[Signature], Call | None]:
-    def make(types: Signature) -> Call | None:
+def _by_body(name: str, runtime: Callable[[], Runtime] | None = None) -> Callable[[Signature], Call]:
+    runtime = runtime or _runtime
+
+    def make(types: Signature) -> Call:
         from polyad.dispatch.catalogue import OPS
         from polyad.dispatch.structure import Pointwise
         from polyad.lowering.kernels import LoweredKernel
-
-        from .runtime import runtime
 
         op = OPS[name]
         structure = op.structure
@@ -101,6 +115,12 @@ def _by_body(name: str) -> Callable[[Signature], Call | None]:
         return call
 
     return make
+
+
+def _runtime() -> Runtime:
+    from .runtime import runtime
+
+    return runtime()
 
 
 def _outranked(*args: Any, out: Any = None) -> Any:

@@ -25,18 +25,22 @@ def text(path: str) -> str:
     return (FOLDER / path).read_text(encoding="utf-8")
 
 
+def files(path: str) -> dict[Path, str]:
+    """The file *path*, without ``.c``, and all that it includes."""
+    found: dict[Path, str] = {}
+    _read(FOLDER / f"{path}.c", found)
+    return found
+
+
 @cache
 def _digest(path: str) -> str:
-    files: dict[Path, bytes] = {}
-    _read(FOLDER / f"{path}.c", files)
-    return hashlib.sha256(b"\0".join(files.values())).hexdigest()
+    return hashlib.sha256("\0".join(files(path).values()).encode()).hexdigest()
 
 
-def _read(path: Path, files: dict[Path, bytes]) -> None:
-    """Read *path* into *files*, and what it includes that is not there yet."""
-    content = path.read_text(encoding="utf-8")
-    files[path] = content.encode()
+def _read(path: Path, found: dict[Path, str]) -> None:
+    """Read *path* into *found*, and what it includes that is not there yet."""
+    found[path] = content = path.read_text(encoding="utf-8")
     for other in _INCLUDED.findall(content):
         place = (path.parent / other).resolve()
-        if place not in files:
-            _read(place, files)
+        if place not in found:
+            _read(place, found)

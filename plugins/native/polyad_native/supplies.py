@@ -9,7 +9,7 @@ from polyad.backend.interface import KernelSupply, Signature
 from polyad.base.dtypes import bfloat16, float16
 from polyad_numpy.sharing import words_from
 
-from .choosing import Call, choice, direct
+from .choosing import Call, Direct, choice
 
 PRIORITY = 1
 """Above NumPy's kernels, below what others bring for the same ops."""
@@ -39,15 +39,15 @@ def _kernels() -> Iterator[tuple[str, Kernel]]:
     for make, least in _written():
         yield make.__name__, choice(make.__name__, make, least, out=False)
     for make in (gemm, linear, linear_weight_grad):
-        yield make.__name__, choice(make.__name__, make, 1 << 10, out=False, direct=direct(GEMM, "product"))
+        yield make.__name__, choice(make.__name__, make, 1 << 10, out=False, direct=Direct(GEMM, "product"))
     for op in ("mv", "vector_product"):  # of other dtypes BLAS's
         yield op, choice(op, vector_product, 1 << 10, out=False, only=(bfloat16, float16))
     yield "cat", cat()
     for op in STEPS:
         yield op, step(op)
-    for op, make, least in generated():
-        relu = direct(RECTIFIERS, "relu") if op in ("relu", "relu_backward") else None
-        yield op, choice(op, make, least, direct=relu, launches=True)
+    for op, make, least, addresses in generated():
+        relu = Direct(RECTIFIERS, "relu") if op in ("relu", "relu_backward") else None
+        yield op, choice(op, make, least, direct=relu, launches=True, addresses=addresses)
 
 
 def _written() -> Makers:

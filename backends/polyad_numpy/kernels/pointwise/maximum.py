@@ -8,7 +8,7 @@ import numpy as np
 
 from polyad.backend import Kernel, TensorType
 from polyad.backend.interface import Signature
-from polyad.base.dtypes import float16
+from polyad.base.dtypes import bfloat16, float16, float32, float64
 
 from ...fused import fused
 from ...ufunc import elementwise, ufunc
@@ -39,10 +39,46 @@ def _second_of_equals(function: np.ufunc) -> Kernel:
     return Kernel(function, out=True, specialize=specialize)
 
 
+def _first_of_equals(function: np.ufunc, with_nan: np.ufunc) -> Kernel:
+    """*function*, of equal zeros with the sign of the first, as the op's body has it.
+
+    NumPy's loops over float32 and float64 take the one or the other by the element's place. Those of *with_nan* take
+    the second, but a nan wins.
+    """
+
+    def call(a: Any, b: Any, out: Any = None) -> Any:
+        result = with_nan(b, a)
+        squares = np.vdot(result, result)
+        if squares != squares:
+            result = np.where(np.isnan(b), a, np.where(np.isnan(a), b, result))
+        if out is None:
+            return result
+        out[...] = result
+        return out
+
+    def exchanged(a: Any, b: Any, out: Any = None) -> Any:
+        return function(b, a, out=out)
+
+    kernels = {
+        float32: elementwise(call, 2, arrays_only=True, warns=False),
+        float64: elementwise(call, 2, arrays_only=True, warns=False),
+        bfloat16: elementwise(exchanged, 2, arrays_only=True, warns=False),
+    }
+    plain = ufunc(function, warns=False)
+
+    def specialize(types: Signature) -> Any:
+        dtype = next(entry.dtype for entry in types if isinstance(entry, TensorType))
+        made = kernels.get(dtype, plain).specialize
+        assert made is not None
+        return made(types)
+
+    return Kernel(function, out=True, specialize=specialize)
+
+
 KERNELS = {
     "maximum": _second_of_equals(np.maximum),
     "minimum": _second_of_equals(np.minimum),
-    "fmax": ufunc(np.fmax, warns=False),
-    "fmin": ufunc(np.fmin, warns=False),
+    "fmax": _first_of_equals(np.fmax, np.maximum),
+    "fmin": _first_of_equals(np.fmin, np.minimum),
     "share": fused(_share, integers=True),
 }

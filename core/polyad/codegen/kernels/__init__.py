@@ -16,7 +16,16 @@ A backend takes its primitives' kernels from `generated_kernels`. Its composites
 
 from __future__ import annotations
 
-from ...backend.interface import Kernel
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from ...backend.addresses import KernelAddress, address_of_function, generated_addresses
+from ...backend.interface import Kernel, Signature, TensorType
+from ...backend.preparation import flat, prepare
+from ...backend.runtime import Runtime
+from ...base.device import Device
 from .creating import creating_ops
 from .moving import copying, fill, moving_ops
 from .pointwise import PointwiseKernel
@@ -43,9 +52,37 @@ def generated_kernels(runtime_of: RuntimeOf) -> dict[str, Kernel]:
 
     *runtime_of* gives the `polyad.backend.runtime.Runtime` of a device.
     """
+    kernels = _kernels(runtime_of)
+    return {name: replace(kernel, addresses=partial(_addresses, runtime_of, name)) for name, kernel in kernels.items()}
+
+
+def _kernels(runtime_of: RuntimeOf) -> dict[str, Kernel]:
     return {
         **pointwise_ops(runtime_of),
         **reduction_ops(runtime_of),
         **moving_ops(runtime_of),
         **creating_ops(runtime_of),
     }
+
+
+def _addresses(
+    runtime_of: RuntimeOf, name: str, types: Signature, args: Sequence[Any] | None
+) -> tuple[KernelAddress, ...]:
+    """What is generated for a call of op *name*; without one, who generates it."""
+    if args is None:
+        return (KernelAddress("generated", "", f"{name}, by polyad.codegen.kernels"),)
+
+    used: list[Any] = []
+
+    def call(runtime: Runtime) -> None:
+        used.append(prepare(_kernels(lambda device: runtime)[name], types))
+        used[0](*args)
+
+    # One that generates nothing hands the work on.
+    return generated_addresses(runtime_of(_device(types, args)), call) or (address_of_function(used[0]),)
+
+
+def _device(types: Signature, args: Sequence[Any]) -> Device:
+    """The device of a call: that of its tensors, else the one it names."""
+    found = [entry.device for entry in flat(types) if isinstance(entry, TensorType)]
+    return (found or [value for value in args if isinstance(value, Device)])[0]

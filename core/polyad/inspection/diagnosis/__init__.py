@@ -4,7 +4,9 @@
     screen.py    the same as tables on a terminal
     doctor.py    versions, the listing, and a self-test of each device
     ops.py       what a kernel's author needs to know of each op
-    ops_text.py  the same as text
+    ops_address.py  where each op is declared and computed, and why
+    ops_call.py  a call of an op that serves as an example
+    ops_text.py  ops as text
 
 Users reach it by `polyad.backends` and by the commands.
 """

@@ -12,11 +12,11 @@ from typing import Any
 
 from ...backend.families import family_of
 from ...backend.interface import Signature, TensorType
+from ...backend.preparation import flat
 from ...base.device import Device
 from ...base.dtypes import ALL, DType, bool_, float32, float64, int32, int64
 from ...base.layout import window_count
 from ...devices import plugins, registry
-from ...devices.preparation import flat
 from ...dispatch.catalogue import OPS, PUBLIC
 from ...dispatch.declared import Op
 from ...dispatch.promotion import Typing

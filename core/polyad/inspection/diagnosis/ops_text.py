@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import textwrap
 from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
+from ...backend.addresses import KernelAddress
 from .ops import OpReport
+from .ops_address import TIERS, OpLocation
 
 WIDTH = 80
 LABEL = 12
@@ -60,6 +63,50 @@ def text_of_op(op: OpReport) -> str:
     title = {"composite": "decomposition", "view": "layout"}.get(op.form, "declaration")
     lines += ["", title, "", textwrap.indent(op.declaration.rstrip(), "  ")]
     return "\n".join(lines)
+
+
+def text_of_location(found: OpLocation) -> str:
+    """Where an op is computed, and why; the generated code and the body at the end."""
+    behind = f" (op {found.op})" if found.op not in ("", found.name) else ""
+    by = f" of {found.origin}" if found.origin else ""
+    lines = [f"{found.name}{behind} on {found.device}: {TIERS[found.path]}{by}", ""]
+    lines += _field("call", found.call)
+    lines += _field("declared", place(found.declaration.file, found.declaration.line))
+    for table in found.tables:
+        lines += _field("table", place(*table.rsplit(":", 1)))
+    for kernel in found.kernels:
+        lines += _field("computed by" if kernel.serves else "otherwise", _address(kernel))
+    for reason in found.reasons:
+        lines += _field("why", reason)
+    for operand, formula in found.gradients.items():
+        lines += _field("gradient", f"of {operand}: {place(formula.file, formula.line)}")
+    lines += _field("vmap", found.batching) + _field("autocast", found.autocast)
+    lines += _field("calls", ", ".join(found.uses))
+    for kernel in found.kernels:
+        if kernel.text:
+            lines += [
+                "",
+                f"generated {kernel.language}: {kernel.name}",
+                "",
+                textwrap.indent(kernel.text.rstrip(), "  "),
+            ]
+    title = {"composite": "body", "view": "layout"}.get(found.form, "declaration")
+    return "\n".join([*lines, "", title, "", textwrap.indent(found.declaration.text.rstrip(), "  ")])
+
+
+def place(file: str, line: int | str) -> str:
+    """A file and a line as an editor reads them: relative where that is shorter."""
+    try:
+        file = min(file, os.path.relpath(file), key=len)
+    except ValueError:  # on another drive
+        pass
+    return f"{file}:{line}" if file else ""
+
+
+def _address(kernel: KernelAddress) -> str:
+    at = f", {place(kernel.file, kernel.line)}" if kernel.file else ", below" if kernel.text else ""
+    when = f", {kernel.when}" if kernel.when else ""
+    return f"{' '.join(filter(None, (kernel.form, kernel.language)))} {kernel.name}{at}{when}"
 
 
 def _field(label: str, text: str) -> list[str]:

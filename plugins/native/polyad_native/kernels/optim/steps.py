@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
+from polyad.backend.addresses import KernelAddress, addresses_of
 from polyad.backend.interface import Kernel, Many, Signature, TensorType
+from polyad.backend.preparation import prepare
 from polyad.base.dtypes import float32, float64
-from polyad.devices.preparation import prepare
 from polyad.devices.registry import get
 
+from ...addresses import in_c
 from ...choosing import available, least, unspecialized
 from ...engine import AS_WRITTEN, Library
 
@@ -52,4 +55,9 @@ def step(op: str) -> Kernel:
 
         return call
 
-    return Kernel(unspecialized, out=True, specialize=specialize, many=many)
+    def addresses(types: Signature, args: Sequence[Any] | None) -> Sequence[KernelAddress]:
+        group = [replace(each, when="for a group of parameters", serves=False) for each in in_c(many, types)]
+        own = get("cpu").as_kernel(op)
+        return [*group, *(() if own is None else addresses_of(own, types, args))]
+
+    return Kernel(unspecialized, out=True, specialize=specialize, many=many, addresses=addresses)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from polyad.backend import Kernel
 from polyad.backend.interface import Signature
+from polyad.backend.preparation import prepare
 from polyad.base.dtypes import float32
-from polyad.devices.preparation import prepare
 from polyad.devices.registry import get
 
+from ...addresses import in_c
 from ...choosing import Call, available, least, unspecialized
 from ...engine import Library
 
@@ -42,4 +44,4 @@ def cat() -> Kernel:
 
         return call
 
-    return Kernel(unspecialized, specialize=specialize)
+    return Kernel(unspecialized, specialize=specialize, addresses=partial(in_c, specialize))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from ..backend.interface import Kernel, Signature, TensorType
 from ..base.dtypes import DType, bfloat16, float16, float32
 from ..base.layout import contiguous_strides
+from .interface import Kernel, Signature, TensorType
 
 if TYPE_CHECKING:
     from ..dispatch.promotion import Typing
