@@ -14,7 +14,7 @@ from polyad.interop.numpy import numpy_dtype, polyad_dtype
 from polyad.layout import reach
 from polyad_kernels.array import Array
 
-from ..runtime.memory import Borrowed
+from .memory import Borrowed
 
 
 def shown(array: Array) -> Any:
