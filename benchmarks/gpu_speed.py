@@ -14,7 +14,7 @@ import statistics
 import time
 
 import polyad
-from polyad.backend import registry
+from polyad.devices import registry
 
 try:
     import torch

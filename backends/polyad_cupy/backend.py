@@ -8,10 +8,11 @@ import cupy
 import numpy as np
 from cupy.cuda import PinnedMemoryPointer, alloc_pinned_memory, runtime
 
-from polyad.backend import Backend, Capabilities, DeviceProperties, KernelTable, MemoryStats, registry
+from polyad.backend import Backend, Capabilities, DeviceProperties, KernelTable, MemoryStats
 from polyad.backend.waiting import warn_of_waiting
-from polyad.device import Device
-from polyad.dtypes import DType
+from polyad.base.device import Device
+from polyad.base.dtypes import DType
+from polyad.devices import registry
 from polyad.errors import DeviceError, PolyadError
 from polyad.interop.numpy import empty_on_host, numpy_dtype, polyad_dtype
 from polyad_kernels.array import Array, new

@@ -21,6 +21,6 @@ source/       pieces of source text
 kernels/      the families
 """
 
-from polyad.state import count_in
+from polyad.base.state import count_in
 
 count_in(__name__)

@@ -11,8 +11,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from polyad.dtypes import DType
-from polyad.layout import contiguous_strides, is_contiguous
+from polyad.base.dtypes import DType
+from polyad.base.layout import contiguous_strides, is_contiguous
 
 
 class Array:

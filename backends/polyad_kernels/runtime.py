@@ -6,8 +6,8 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from polyad.backend.runtime import Runtime
-from polyad.dtypes import DType
-from polyad.layout import Layout, Shape, Strides
+from polyad.base.dtypes import DType
+from polyad.base.layout import Layout, Shape, Strides
 
 from .array import Array
 

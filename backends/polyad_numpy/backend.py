@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from polyad.backend import Backend, KernelTable
-from polyad.device import Device
-from polyad.dtypes import DType
+from polyad.base.device import Device
+from polyad.base.dtypes import DType
 from polyad.interop.numpy import numpy_dtype
 
 from . import workers

@@ -16,7 +16,7 @@ import numpy as np
 
 from polyad.backend import Kernel, TensorType
 from polyad.backend.interface import Signature
-from polyad.dtypes import INTEGER, DType, bfloat16, complex64, float16, float32, float64, iinfo
+from polyad.base.dtypes import INTEGER, DType, bfloat16, complex64, float16, float32, float64, iinfo
 from polyad.interop.numpy import numpy_dtype
 
 from .order import arranged, arranging

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from polyad.backend import Backend, Capabilities, KernelTable, MemoryStats
-from polyad.device import Device
-from polyad.dtypes import ALL, DType, complex128, float64
+from polyad.base.device import Device
+from polyad.base.dtypes import ALL, DType, complex128, float64
 from polyad.interop.numpy import empty_on_host, numpy_dtype
 from polyad_kernels.array import Array, new
 from polyad_kernels.kernels.indexing import checking

@@ -33,7 +33,7 @@ class PerBackend:
     param_names: ClassVar[list[str]] = ["device"]
 
     def wait(self, device: str) -> None:
-        from polyad.backend import registry
+        from polyad.devices import registry
 
         where = registry.resolve_device(device)
         registry.get(where.type).synchronize(where)

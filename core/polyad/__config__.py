@@ -6,7 +6,7 @@ import platform
 from importlib.metadata import version
 
 from ._version import __version__, torch_api_version
-from .backend.entry_points import BACKEND_GROUP, PLUGIN_GROUP, declared
+from .devices.entry_points import BACKEND_GROUP, PLUGIN_GROUP, declared
 from .settings import get_num_interop_threads, get_num_threads
 
 __all__ = ["parallel_info", "show"]

@@ -21,14 +21,11 @@ from . import (
     interop as interop,
     mounted as _mounted,
     ops as ops,
-    provided as _provided,
 )
 from ._version import torch_api_version as torch_api_version
-from .backend.registry import get_default_device as get_default_device, set_default_device as set_default_device
-from .compatibility import absent as _absent, moved as _moved, unknown as _unknown
-from .device import Device
-from .dispatch.catalogue import PUBLIC
-from .dtypes import (
+from .base import provided as _provided
+from .base.device import Device
+from .base.dtypes import (
     DType,
     bfloat16 as bfloat16,
     bool_,
@@ -49,16 +46,8 @@ from .dtypes import (
     set_default_dtype as set_default_dtype,
     uint8 as uint8,
 )
-from .history.grad_mode import (
-    enable_grad as enable_grad,
-    inference_mode as inference_mode,
-    is_grad_enabled as is_grad_enabled,
-    is_inference_mode_enabled as is_inference_mode_enabled,
-    no_grad as no_grad,
-    set_grad_enabled as set_grad_enabled,
-)
-from .layout import Size as Size
-from .memory_formats import (
+from .base.layout import Size as Size
+from .base.memory_formats import (
     MemoryFormat,
     MemoryLayout,
     channels_last as channels_last,
@@ -72,6 +61,17 @@ from .memory_formats import (
     sparse_csc as sparse_csc,
     sparse_csr as sparse_csr,
     strided as strided,
+)
+from .compatibility import absent as _absent, moved as _moved, unknown as _unknown
+from .devices.registry import get_default_device as get_default_device, set_default_device as set_default_device
+from .dispatch.catalogue import PUBLIC
+from .history.grad_mode import (
+    enable_grad as enable_grad,
+    inference_mode as inference_mode,
+    is_grad_enabled as is_grad_enabled,
+    is_inference_mode_enabled as is_inference_mode_enabled,
+    no_grad as no_grad,
+    set_grad_enabled as set_grad_enabled,
 )
 from .ops.declaring.attach import IN_PLACE as _IN_PLACE
 from .random import (
@@ -110,7 +110,6 @@ if TYPE_CHECKING:
         nn as nn,
         optim as optim,
         overrides as overrides,
-        profiler as profiler,
         quasirandom as quasirandom,
         serialization as serialization,
         signal as signal,
@@ -141,14 +140,16 @@ if TYPE_CHECKING:
     )
     from .backend.hookspecs import hookimpl as hookimpl
     from .compiler import compile as compile
-    from .dispatch.tracing import explain as explain, trace_dispatch as trace_dispatch
+    from .devices.streams import Event as Event, Stream as Stream
     from .func.mapping import vmap as vmap
     from .functions import *
+    from .inspection import profiling as profiler
+    from .inspection.linting import lint as lint
+    from .inspection.summary import summary as summary
+    from .inspection.tracing import explain as explain, trace_dispatch as trace_dispatch
     from .interop.dlpack import from_dlpack as from_dlpack, to_dlpack as to_dlpack
     from .interop.numpy import from_file as from_file, from_numpy as from_numpy, frombuffer as frombuffer
     from .interop.printing import set_printoptions as set_printoptions
-    from .linting import lint as lint
-    from .nn.model_summary import summary as summary
     from .serialization import load as load, save as save
     from .settings import (
         are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled,
@@ -166,7 +167,6 @@ if TYPE_CHECKING:
         set_warn_always as set_warn_always,
         use_deterministic_algorithms as use_deterministic_algorithms,
     )
-    from .streams import Event as Event, Stream as Stream
     from .symbolic_numbers import (
         SymBool as SymBool,
         SymFloat as SymFloat,

@@ -8,7 +8,8 @@ from typing import Any
 from .errors import ArgumentError
 from .functions import flip
 from .linalg import cholesky, eigh, solve_triangular
-from .tensor import Tensor, check_tensor
+from .tensor import Tensor
+from .tensor.tensor import check_tensor
 
 __all__ = ["lobpcg"]
 

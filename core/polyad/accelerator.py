@@ -10,12 +10,12 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from .backend import registry
-from .backend.accelerators import current as _current, devices_of as _devices_of, resolve as _device
 from .backend.memory import MemoryStats, failed, holdings
-from .device import Device
+from .base.device import Device
+from .devices import registry
+from .devices.accelerators import current as _current, devices_of as _devices_of, resolve as _device
+from .devices.streams import Stream, current_stream as _current_stream, set_stream as set_stream
 from .errors import DeviceError, NotSupported
-from .streams import Stream, current_stream as _current_stream, set_stream as set_stream
 
 
 def current_accelerator(check_available: bool = False) -> Device | None:

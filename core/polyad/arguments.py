@@ -3,7 +3,7 @@
 A module of functions ends with ``explain(globals())``, a base class derives from `Explained`. Nothing else is written:
 what the arguments must be is said by annotations. When an exception that is not polyad's leaves such a function, the
 arguments are compared with the annotations, and the first that does not fit is named; see `polyad.dispatch.arguments`.
-Only kinds (`polyad.kinds`) and ``Literal`` are checked before a call.
+Only kinds (`polyad.base.kinds`) and ``Literal`` are checked before a call.
 
 A call that is often made, such as a layer's or an optimizer's step, has no wrapper: there the method itself asks
 `explained_call` in an ``except`` clause, which costs nothing until it is needed.

@@ -74,7 +74,7 @@ def _check_not_implemented(cond: bool, message: Message = None) -> None:
 
 def _check_tensor_all(cond: Tensor, message: Message = None) -> None:
     """As `_check`, unless all elements of the bool tensor *cond* are True."""
-    from .dtypes import bool_
+    from .base.dtypes import bool_
 
     if not isinstance(cond, Tensor) or cond.dtype is not bool_:
         raise ArgumentTypeError(

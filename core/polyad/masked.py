@@ -15,10 +15,10 @@ from typing import Any
 
 from . import functions
 from .arguments import explain
-from .dtypes import INTEGER, DType, bool_, float32, iinfo, int64
+from .base.dtypes import INTEGER, DType, bool_, float32, iinfo, int64
+from .base.layout import normalize_dims
 from .errors import ArgumentError, ArgumentTypeError, IndexOutOfRange
 from .functions import where
-from .layout import normalize_dims
 from .linalg import vector_norm
 from .nn import functional as F
 from .tensor import Tensor

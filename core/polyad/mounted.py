@@ -19,7 +19,7 @@ from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import find_spec, spec_from_file_location
 from types import ModuleType
 
-from .backend.entry_points import declared, package_of
+from .devices.entry_points import declared, package_of
 from .errors import PolyadError
 
 __all__ = ["GROUP", "MountError", "names", "shows", "watch"]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from .dtypes import DType, get_default_dtype
+from .base.dtypes import DType, get_default_dtype
+from .base.layout import int_of
 from .errors import ArgumentError, safe_repr, wrong_type
 from .functions import empty, randint
 from .interop.numpy import from_numpy
-from .layout import int_of
 from .tensor import Tensor
 
 __all__ = ["SobolEngine"]

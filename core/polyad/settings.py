@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from .backend import registry
+from .devices import registry
 from .errors import ArgumentTypeError, SettingError, safe_repr, wrong_type
 
 ATTENTION = ("math", "flash", "mem_efficient", "cudnn", "overrideable")

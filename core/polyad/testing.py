@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from numbers import Integral, Number, Real
 from typing import Any
 
-from .device import Device
-from .dtypes import (
+from .base.device import Device
+from .base.dtypes import (
     FLOATING,
     DType,
     bfloat16,
@@ -24,11 +24,11 @@ from .dtypes import (
     int64,
     promote_types,
 )
+from .base.layout import Shape, normalize_shape
+from .base.memory_formats import MemoryFormat
+from .base.state import warn_user
 from .errors import ArgumentError, ArgumentTypeError, describe, wrong_type
 from .functions import as_tensor, empty, isclose, randint, view_as_real
-from .layout import Shape, normalize_shape
-from .memory_formats import MemoryFormat
-from .state import warn_user
 from .tensor import Tensor
 
 TOLERANCES: dict[DType, tuple[float, float]] = {

@@ -7,8 +7,8 @@ from builtins import bool as _bool, bytes as _bytes, float as _float, int as _in
 from collections.abc import Sequence
 from typing import IO, TypeAlias
 
-from .device import Device as _device
-from .layout import Size
+from .base.device import Device as _device
+from .base.layout import Size
 from .ops.memory.storage_types import UntypedStorage as Storage
 from .tensor import Tensor
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from ._version import __version__ as polyad, torch_api_version
-from .backend import registry
+from .devices import registry
 from .torch_version import TorchVersion
 
 __all__ = ["__version__", "debug", "hip", "polyad", "rocm", "xpu"]

@@ -15,11 +15,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from polyad.backend import registry
 from polyad.backend.capabilities import FEATURES
+from polyad.base.dtypes import ALL
 from polyad.compatibility.absent import ABSENT
+from polyad.devices import registry
 from polyad.dispatch.op import OPS, PUBLIC, Function
-from polyad.dtypes import ALL
 from polyad.errors import BackendError
 
 ROOT = Path(__file__).parents[2]

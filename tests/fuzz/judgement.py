@@ -33,12 +33,12 @@ import numpy as np
 
 import polyad
 from polyad import Tensor, settings
-from polyad.backend import fallback
-from polyad.dispatch.wrapped import Wrapped
+from polyad.base.state import ThreadState, state
+from polyad.devices import fallback
 from polyad.errors import InternalError, PolyadError
 from polyad.interop import printing
 from polyad.interop.numpy import numpy_dtype
-from polyad.state import ThreadState, state
+from polyad.transforms.wrapped import Wrapped
 
 from .values import UsersError
 

@@ -20,7 +20,7 @@ import numpy as np
 
 import polyad
 from polyad import Tensor
-from polyad.dtypes import ALL
+from polyad.base.dtypes import ALL
 from polyad.interop.numpy import numpy_dtype
 from polyad_conformance.calls import draw
 from polyad_conformance.sample import Sample

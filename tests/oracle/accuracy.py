@@ -26,7 +26,17 @@ from typing import Any
 
 import numpy as np
 
-from polyad.dtypes import DType, bfloat16, complex64, complex128, finfo, float16, float32, float64, get_default_dtype
+from polyad.base.dtypes import (
+    DType,
+    bfloat16,
+    complex64,
+    complex128,
+    finfo,
+    float16,
+    float32,
+    float64,
+    get_default_dtype,
+)
 from polyad.interop.numpy import polyad_dtype
 from polyad_conformance.tolerance import eps, is_inexact, largest, wide
 

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from polyad.dtypes import DType
+from polyad.base.dtypes import DType
 from polyad.interop.numpy import polyad_dtype
 
 Form = Literal["function", "method", "in place", "out", "property"]

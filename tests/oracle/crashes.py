@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from polyad.dtypes import INTEGER, DType
+from polyad.base.dtypes import INTEGER, DType
 from polyad_conformance.tolerance import wide
 
 from .calls import Call, Given, leaves

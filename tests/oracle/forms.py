@@ -12,8 +12,8 @@ import numpy as np
 import torch
 
 import polyad
+from polyad.base.dtypes import DType, bool_, complex64, complex128, float32, float64, int64
 from polyad.dispatch.op import PUBLIC
-from polyad.dtypes import DType, bool_, complex64, complex128, float32, float64, int64
 from polyad.interop.numpy import numpy_dtype
 
 from .calls import Call, Given, contiguous, gapped, row_major, transposed

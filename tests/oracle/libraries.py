@@ -10,8 +10,8 @@ import numpy as np
 import torch
 
 import polyad
+from polyad.base.dtypes import DType
 from polyad.dispatch.op import PUBLIC
-from polyad.dtypes import DType
 from polyad.interop.numpy import numpy_dtype
 
 from .calls import Call, Given, mapped

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
+from polyad.base.dtypes import ALL, DType, bfloat16, bool_, complex64, float16, float32, float64, int64, uint8
 from polyad.dispatch.op import PUBLIC
 from polyad.dispatch.structure import Pointwise
-from polyad.dtypes import ALL, DType, bfloat16, bool_, complex64, float16, float32, float64, int64, uint8
 from polyad.interop.numpy import numpy_dtype
 
 from .calls import Call, Given, contiguous, every_layout, leaves, mapped

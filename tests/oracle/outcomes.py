@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from polyad.dtypes import DType
+from polyad.base.dtypes import DType
 from polyad.interop.numpy import numpy_dtype
 
 from . import accuracy

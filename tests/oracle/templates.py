@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from polyad.base.dtypes import DType
 from polyad.dispatch.op import PUBLIC
-from polyad.dtypes import DType
 from polyad.interop.numpy import numpy_dtype
 from polyad_conformance.calls import generator
 from polyad_conformance.sample import DTYPE, ErrorCase, Maker, OnlyShape, Sample

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from polyad.dtypes import DType, float32, int64
+from polyad.base.dtypes import DType, float32, int64
 
 from .calls import Call, Given, contiguous, row_major
 from .crashes import crashes

@@ -103,7 +103,7 @@ def test_refused_calls(path: str) -> None:
 
 def refusal(library: object, path: str, case: ErrorCase) -> Outcome:
     """What an error case's call does in *library*."""
-    from polyad.dtypes import DType, float32
+    from polyad.base.dtypes import DType, float32
     from polyad.interop.numpy import numpy_dtype
 
     def tensor(*shape: int, dtype: DType = float32) -> object:

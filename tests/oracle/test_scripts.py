@@ -14,7 +14,7 @@ import pytest
 import torch
 
 import polyad
-from polyad.dtypes import DType
+from polyad.base.dtypes import DType
 from polyad.errors import PolyadError
 
 from .outcomes import builtin

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from polyad.dtypes import DType, bfloat16, complex64, complex128, float16, float32, float64
+from polyad.base.dtypes import DType, bfloat16, complex64, complex128, float16, float32, float64
 from polyad.interop.numpy import numpy_dtype
 
 from .calls import Call, contiguous

@@ -14,8 +14,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from polyad.base.dtypes import DType, complex64, complex128, finfo, float16, float32, float64
 from polyad.dispatch.op import PUBLIC
-from polyad.dtypes import DType, complex64, complex128, finfo, float16, float32, float64
 from polyad.interop.numpy import numpy_dtype
 from polyad_conformance.tolerance import wide
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from polyad.dtypes import complex128, float64
+from polyad.base.dtypes import complex128, float64
 
 from .calls import Call, mapped
 from .libraries import POLYAD, TORCH, Library, invoke

@@ -36,7 +36,7 @@ KERNELS = """
     import numpy
     import polyad
     from polyad.backend import Kernel, KernelSupply, cast_by_rule
-    from polyad.dtypes import float32
+    from polyad.base.dtypes import float32
 
     def load(operand, dtype):
         from polyad_template import kernels

@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from polyad.backend import Backend, fallback, registry
+from polyad.backend import Backend
+from polyad.base.dtypes import DType, bool_
+from polyad.devices import fallback, registry
 from polyad.dispatch.modes import Mode
 from polyad.dispatch.op import OPS, PUBLIC, Op
 from polyad.dispatch.plan import find_plan
-from polyad.dtypes import DType, bool_
 from polyad.tensor import Tensor
 
 from .sample import DTYPE, ErrorCase, Maker, OnlyShape, Sample

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from polyad.backend import fallback, registry
 from polyad.backends import cudnn
-from polyad.dtypes import ALL
+from polyad.base.dtypes import ALL
+from polyad.devices import fallback, registry
 from polyad.errors import UndeclaredDType
 from polyad_conformance.calls import Target, UnsupportedByDeclaration
 from polyad_conformance.known_bugs import STALE, known_bugs_of, matching

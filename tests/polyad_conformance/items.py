@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from polyad.dtypes import DType, float32
+from polyad.base.dtypes import DType, float32
 
 from .modules import ModuleSample, module_samples
 from .sample import Sample

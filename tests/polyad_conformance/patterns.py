@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from polyad.dtypes import DType, int64
+from polyad.base.dtypes import DType, int64
 from polyad.interop.numpy import numpy_dtype, polyad_dtype
 
 from .sample import DTYPE, REAL_FLOATS, ErrorCase, Maker, Sample

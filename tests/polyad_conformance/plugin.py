@@ -96,7 +96,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def _check_options(options: Any) -> None:
     """Refuse what cannot be followed before anything is collected, rather than when hours of tests have run."""
-    from polyad.backend import registry
+    from polyad.devices import registry
     from polyad.errors import PolyadError
 
     from .sharding import Shard

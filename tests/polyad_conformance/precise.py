@@ -14,7 +14,7 @@ from typing import Any
 import mpmath
 import numpy as np
 
-from polyad.dtypes import bfloat16, float32, float64, int64
+from polyad.base.dtypes import bfloat16, float32, float64, int64
 
 from .patterns import Draw, draw
 from .sample import Sample, as_float

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import polyad
-from polyad.backend import registry
+from polyad.devices import registry
 from polyad.files import opened, parsed, replacing
 from polyad.files.json_text import LONGEST
 

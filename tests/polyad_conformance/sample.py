@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from polyad.dtypes import (
+from polyad.base.dtypes import (
     DType,
     bfloat16,
     bool_,

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from itertools import chain, zip_longest
 
 from polyad.backends import FamilyTest, cudnn
-from polyad.dtypes import DType, float32
+from polyad.base.dtypes import DType, float32
 
 from .calls import Target, UnsupportedByDeclaration
 from .checks.gradients import check_gradient, gradient_dtypes

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from polyad.dtypes import DType, bfloat16, finfo, float16, float32
+from polyad.base.dtypes import DType, bfloat16, finfo, float16, float32
 from polyad.interop.numpy import numpy_dtype
 
 FINITE_DIFFERENCE_STEP = 1e-5

@@ -14,9 +14,9 @@ import pytest
 
 import polyad
 from polyad import Tensor
+from polyad.base.dtypes import float32
 from polyad.dispatch.front import SPREAD
 from polyad.dispatch.op import PUBLIC
-from polyad.dtypes import float32
 from polyad_conformance.calls import draw, kwargs_of
 from polyad_conformance.sample import Sample
 from polyad_conformance.samples import families

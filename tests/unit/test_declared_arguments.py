@@ -7,9 +7,9 @@ import pytest
 import polyad
 from polyad import metrics, nn, optim, vision
 from polyad.arguments import Explained, explain
+from polyad.base.kinds import KINDS, Positive, Probability
 from polyad.distributions import Dirichlet, Normal, utils
 from polyad.errors import PolyadError
-from polyad.kinds import KINDS, Positive, Probability
 from polyad.nn.utils import clip_grad_norm_, rnn
 
 WEIGHT = polyad.ones(2, requires_grad=True)
@@ -149,7 +149,7 @@ def test_only_classes_of_polyad_explain_themselves():
 @pytest.mark.parametrize("name", KINDS)
 def test_every_kind_refuses_something_and_is_a_name_for_annotations(name):
     kind = KINDS[name]
-    assert hasattr(polyad.kinds, name)
+    assert hasattr(polyad.base.kinds, name)
     assert (
         not any(kind.fits(value) for value in (None, object(), float("nan"), -5, "no such choice")) or name == "Sizes"
     )

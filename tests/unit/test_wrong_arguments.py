@@ -22,8 +22,8 @@ import pytest
 
 import polyad
 from polyad import Tensor
+from polyad.base.dtypes import DType, float32, int64
 from polyad.dispatch.op import PUBLIC
-from polyad.dtypes import DType, float32, int64
 from polyad.errors import PolyadError, safe_repr
 from polyad_conformance.calls import draw, has_arrays, kwargs_of
 from polyad_conformance.sample import Sample

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from polyad.dtypes import DType, bfloat16, float16, float32, float64
+from polyad.base.dtypes import DType, bfloat16, float16, float32, float64
 from polyad.interop.numpy import numpy_dtype
 from polyad_kernels.array import Array, new
 from polyad_kernels.kernels.memory import conversion as copying

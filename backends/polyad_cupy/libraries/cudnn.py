@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from cupy.cuda import Event, get_elapsed_time
 
-from polyad.dtypes import DType, bfloat16, float16, float32, float64
-from polyad.locks import Lock
+from polyad.base.dtypes import DType, bfloat16, float16, float32, float64
+from polyad.base.locks import Lock
 
 if TYPE_CHECKING:
     from ..runtime.device import Device

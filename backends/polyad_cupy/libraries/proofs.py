@@ -12,8 +12,8 @@ from collections.abc import Callable
 
 from polyad._version import __version__
 from polyad.backend.waiting import unwarned
+from polyad.base.locks import RLock
 from polyad.files.compiled import CompiledFolder
-from polyad.locks import RLock
 
 FOLDER = CompiledFolder("cuda-proofs")
 

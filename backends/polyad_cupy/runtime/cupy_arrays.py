@@ -7,11 +7,11 @@ from typing import Any
 import cupy
 from cupy.cuda import MemoryPointer, UnownedMemory
 
+from polyad.base.dtypes import DType
+from polyad.base.layout import reach
 from polyad.codegen.packs import PACK_BYTES
-from polyad.dtypes import DType
 from polyad.errors import DeviceError
 from polyad.interop.numpy import numpy_dtype, polyad_dtype
-from polyad.layout import reach
 from polyad_kernels.array import Array
 
 from .memory import Borrowed

@@ -22,9 +22,9 @@ import numpy as np
 from cupy.cuda import Event, Stream, driver as _driver, runtime
 
 from polyad.backend.waiting import warn_of_waiting
-from polyad.device import Device as DeviceName
+from polyad.base.device import Device as DeviceName
+from polyad.base.locks import Lock, RLock
 from polyad.errors import DeviceError, KernelFailure, PolyadError
-from polyad.locks import Lock, RLock
 from polyad_kernels.checks import MOST, Checks
 from polyad_kernels.kept import kept
 from polyad_kernels.spelling import cuda

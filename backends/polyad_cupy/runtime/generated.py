@@ -6,16 +6,16 @@ import struct
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from polyad.backend import registry
 from polyad.backend.runtime import Launch
 from polyad.codegen import CUDA_C, GPU, DeviceDescription, KernelSource
+from polyad.devices import registry
 from polyad_kernels.array import Array
 from polyad_kernels.runtime import ArrayRuntime
 
 from .device import opened
 
 if TYPE_CHECKING:
-    from polyad.device import Device as DeviceName
+    from polyad.base.device import Device as DeviceName
 
     from .device import Device
 

@@ -18,8 +18,8 @@ from cupy.cuda import MemoryPool, memory as _memory, runtime, using_allocator
 
 from polyad.backend import MemoryStats
 from polyad.backend.memory import out_of_memory
+from polyad.base.locks import RLock
 from polyad.errors import DeviceError, OutOfMemory
-from polyad.locks import RLock
 
 if TYPE_CHECKING:
     from .device import Device

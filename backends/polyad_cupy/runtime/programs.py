@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 from cupy.cuda import driver, nvrtc
 
+from polyad.base.locks import RLock
 from polyad.errors import CompilerFailure
 from polyad.files.compiled import CompiledFolder
-from polyad.locks import RLock
 
 if TYPE_CHECKING:
     from .device import Device

@@ -11,8 +11,8 @@ compute get `text`, which defines for a dtype
 
 from __future__ import annotations
 
+from polyad.base.dtypes import DType
 from polyad.codegen import OPENCL_C, bfloat_functions
-from polyad.dtypes import DType
 
 from ..kept import kept
 

@@ -6,7 +6,7 @@ that computes in it.
 
 from __future__ import annotations
 
-from polyad.dtypes import DType
+from polyad.base.dtypes import DType
 
 from ..kept import kept
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from polyad.dtypes import DType, complex128, int32, int64
+from polyad.base.dtypes import DType, complex128, int32, int64
 
 from ..array import Array, new
 from ..kept import kept

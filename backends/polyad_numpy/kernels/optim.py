@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from polyad.backend import Kernel
-from polyad.dtypes import complex64, complex128, float32, float64
+from polyad.base.dtypes import complex64, complex128, float32, float64
 
 from ..cache import CHUNK
 from ..order import arranged

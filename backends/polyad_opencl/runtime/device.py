@@ -25,11 +25,11 @@ import numpy as np
 import pyopencl as cl
 
 from polyad.backend.runtime import Runtime
-from polyad.device import Device as DeviceName
+from polyad.base.device import Device as DeviceName
+from polyad.base.locks import Lock, RLock
 from polyad.errors import DeviceError, KernelFailure, OutOfMemory, PolyadError
 from polyad.files.compiled import CACHE_VARIABLE
 from polyad.interop.numpy import numpy_dtype
-from polyad.locks import Lock, RLock
 from polyad_kernels.checks import MOST, Checks
 from polyad_kernels.spelling import OPENCL_C
 

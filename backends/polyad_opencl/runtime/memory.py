@@ -19,8 +19,8 @@ import pyopencl as cl
 
 from polyad.backend import MemoryStats
 from polyad.backend.memory import out_of_memory
+from polyad.base.locks import RLock
 from polyad.errors import DeviceError
-from polyad.locks import RLock
 
 if TYPE_CHECKING:
     from .device import Device

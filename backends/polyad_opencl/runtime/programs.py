@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING
 import pyopencl as cl
 
 from polyad.backend.notice import compiling
+from polyad.base.locks import RLock
 from polyad.errors import CompilerFailure, KernelFailure
-from polyad.locks import RLock
 
 from . import folder
 from .discovery import POCL, missing_tool, unwritable_cache

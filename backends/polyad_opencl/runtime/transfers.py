@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyopencl as cl
 
-from polyad.locks import Lock
+from polyad.base.locks import Lock
 
 if TYPE_CHECKING:
     from .device import Device

@@ -9,10 +9,10 @@ from typing import Any
 
 import pyopencl as cl
 
-from polyad.backend import registry
 from polyad.backend.runtime import Launch
+from polyad.base.device import Device as DeviceName
 from polyad.codegen import CPU, GPU, OPENCL_C, DeviceDescription, KernelSource
-from polyad.device import Device as DeviceName
+from polyad.devices import registry
 from polyad_kernels.array import Array
 from polyad_kernels.kept import kept
 from polyad_kernels.runtime import ArrayRuntime

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from polyad.base.dtypes import DType
 from polyad.codegen import OPENCL_C, bfloat_functions
-from polyad.dtypes import DType
 from polyad_kernels.source.elements import STORED, text
 
 

@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any
 
-from ..backend import registry
+from ..base.dtypes import DType, bfloat16, float16
+from ..base.state import state, warn_user
+from ..devices import registry
 from ..dispatch.autocast import AS_GIVEN, FLOAT32, LOWER, REFUSED, WIDEST, Setting, Settings, begin, forget_plans
-from ..dtypes import DType, bfloat16, float16
 from ..errors import ArgumentError, ArgumentTypeError, OptionError, wrong_type
 from ..ops.autocast import POLICIES
-from ..state import state, warn_user
 from ..tensor import Tensor
 
 __all__ = ["autocast", "custom_bwd", "custom_fwd", "is_autocast_available"]

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Mapping
 from enum import Enum
 from typing import Any
 
-from ..backend import registry
-from ..device import Device
-from ..dtypes import float16, float32
+from ..base.device import Device
+from ..base.dtypes import float16, float32
+from ..base.state import warn_user
+from ..devices import registry
 from ..errors import ArgumentError, ArgumentTypeError, OptionError, PolyadError, SettingError
 from ..history.grad_mode import no_grad
 from ..ops.creation.factories import tensor
 from ..ops.shaping.joining import stack
-from ..state import warn_user
 from ..tensor import Tensor
 
 __all__ = ["GradScaler"]

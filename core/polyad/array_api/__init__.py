@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from math import e as e, inf as inf, nan as nan, pi as pi
 
-from ..dtypes import (
+from ..base.dtypes import (
     bool_,
     complex64 as complex64,
     complex128 as complex128,

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import functions
-from ..device import Device
-from ..dtypes import DType, get_default_dtype
+from ..base.device import Device
+from ..base.dtypes import DType, get_default_dtype
 from ..errors import ArgumentError
 from ..functions import (
     empty_like as empty_like,

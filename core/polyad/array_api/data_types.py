@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .. import dtypes, functions
-from ..device import Device
+from .. import functions
+from ..base import dtypes
+from ..base.device import Device
+from ..base.dtypes import DType
 from ..dispatch.promotion import common_dtype
-from ..dtypes import DType
 from ..errors import ArgumentError, ArgumentTypeError, safe_repr
 from ..functions import broadcast_shapes as broadcast_shapes
 from ..tensor import Tensor

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .. import dtypes
-from ..backend import registry
-from ..device import Device
-from ..dtypes import DType
+from ..base import dtypes
+from ..base.device import Device
+from ..base.dtypes import DType
+from ..devices import registry
 from ..errors import BackendUnavailable
 from .data_types import KINDS, isdtype
 

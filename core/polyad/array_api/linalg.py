@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import functions, linalg as _linalg
-from ..dtypes import DType
+from ..base.dtypes import DType
 from ..errors import ShapeError
 from ..linalg import (
     det as det,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from .. import functions
+from ..base.layout import normalize_dim
 from ..errors import ArgumentError
-from ..layout import normalize_dim
 from ..tensor import Tensor
 from .data_types import promoted
 from .elementwise import Operand

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import functions
-from ..dtypes import DType
+from ..base.dtypes import DType
+from ..base.layout import normalize_dims
 from ..errors import ArgumentError
 from ..functions import diff as _diff
-from ..layout import normalize_dims
 from ..tensor import Tensor
 
 Axes = int | tuple[int, ...] | None

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .. import provided
+from ..base import provided
 from .grad_mode import (
     enable_grad as enable_grad,
     inference_mode as inference_mode,
@@ -30,13 +30,8 @@ from .grad_mode import (
 )
 
 if TYPE_CHECKING:
-    from . import (
-        forward_ad as forward_ad,
-        function as function,
-        functional as functional,
-        graph as graph,
-        profiler as profiler,
-    )
+    from ..inspection import op_times as profiler
+    from . import forward_ad as forward_ad, function as function, functional as functional, graph as graph
     from .anomaly import detect_anomaly as detect_anomaly, set_detect_anomaly as set_detect_anomaly
     from .function import Function as Function
     from .gradcheck import gradcheck as gradcheck, gradgradcheck as gradgradcheck
@@ -83,7 +78,7 @@ def __getattr__(name: str) -> Any:
     if name in _LAZY_MODULES:
         return import_module(f".{name}", __name__)
     if name == "Variable":  # of a layer above this package
-        return import_module("polyad.legacy_types").Variable
+        return import_module("polyad.tensor.legacy_types").Variable
     if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(f".{_LAZY[name]}", __name__), name)

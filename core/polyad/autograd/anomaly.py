@@ -14,15 +14,15 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
+from ..base.dtypes import FLOATING
+from ..base.state import state, user_line
 from ..dispatch.effects import Effect
 from ..dispatch.modes import Mode
 from ..dispatch.op import Op
-from ..dispatch.wrapped import innermost
-from ..dtypes import FLOATING
 from ..errors import ArgumentTypeError, AutogradError, NonFiniteError, describe, safe_repr
 from ..history.node import Node
-from ..state import state, user_line
 from ..tensor import Tensor
+from ..transforms.wrapped import innermost
 from . import origin
 
 __all__ = [

@@ -15,19 +15,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from ..batching import map_first
-from ..dtypes import FLOATING, float64
+from ..base.dtypes import FLOATING, float64
+from ..base.layout import has_internal_overlap
+from ..base.state import warn_user
 from ..errors import ArgumentError, ArgumentTypeError, AutogradError, ShapeError, TransformError
 from ..history.grad_mode import enable_grad, no_grad
 from ..history.node import Node
-from ..layout import has_internal_overlap
 from ..ops.creation.factories import zeros, zeros_like
 from ..ops.pointwise.complex_numbers import view_as_complex, view_as_real
 from ..ops.random.sampling import rand
 from ..ops.shaping.joining import stack
 from ..random import Generator
-from ..state import warn_user
 from ..tensor import Tensor
+from ..transforms.batching import map_first
 from .entries import one_hot
 from .forward_level import ForwardLevel
 from .gradients import grad

@@ -19,19 +19,19 @@ from functools import partial
 from heapq import heappop, heappush
 from typing import Any
 
+from ..base.layout import contiguous_strides, is_contiguous, is_dense
+from ..base.locks import RLock
+from ..base.state import line_at, state
 from ..dispatch.modes import twin
 from ..dispatch.op import op_of
 from ..dispatch.views import layout_of
 from ..errors import ArgumentTypeError, AutogradError, DTypeError
 from ..history.node import Leaf, Node, Output
-from ..layout import contiguous_strides, is_contiguous, is_dense
-from ..locks import RLock
 from ..ops.memory.copying import _copy, _copy_strided
 from ..ops.pointwise.arithmetic import _add as add
 from ..ops.reductions.sums import sum_to
-from ..state import line_at, state
-from ..storage import next_event
 from ..tensor import Tensor
+from ..tensor.storage import next_event
 from .anomaly import inspector
 from .hooks import hook_name, run_after, run_before, run_tensor_hooks
 from .origin import add_origin, notes_of

@@ -21,16 +21,16 @@ from contextlib import contextmanager
 from math import inf
 from typing import Any
 
+from ..base.dtypes import FLOATING
+from ..base.state import state
 from ..dispatch.effects import Effect, Result, declare
 from ..dispatch.modes import twin
-from ..dispatch.wrapped import Wrapped, tracked_outside
-from ..dtypes import FLOATING
 from ..errors import DTypeError
 from ..history.grad_mode import enable_grad
 from ..history.node import Leaf, Node
 from ..ops.creation.factories import zeros_like
-from ..state import state
 from ..tensor import Tensor
+from ..transforms.wrapped import Wrapped, tracked_outside
 from .gradients import grad
 
 

@@ -20,10 +20,11 @@ from contextlib import ContextDecorator
 from types import TracebackType
 from typing import NamedTuple
 
+from ..base.dtypes import FLOATING
 from ..dispatch.arguments import explaining
-from ..dtypes import FLOATING
 from ..errors import ArgumentError, AutogradError
-from ..tensor import Tensor, check_tensor
+from ..tensor import Tensor
+from ..tensor.tensor import check_tensor
 from .forward_level import ForwardLevel
 
 __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]

@@ -19,6 +19,8 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..base.dtypes import FLOATING, can_cast
+from ..base.state import state
 from ..dispatch.effects import Effect, Record, Result, exchanged
 from ..dispatch.inplace import _layouts
 from ..dispatch.modes import Mode
@@ -26,15 +28,13 @@ from ..dispatch.op import Op
 from ..dispatch.plan import _run_body, find_plan
 from ..dispatch.promotion import first
 from ..dispatch.windows import clear_parts, put_parts, take_parts
-from ..dispatch.wrapped import Wrapped
-from ..dtypes import FLOATING, can_cast
 from ..errors import AutogradError, DeviceError, DTypeError, NotSupported, ShapeError, TransformError
 from ..history.grad_mode import enable_grad, no_grad
 from ..history.node import Output, Recorded
 from ..ops.shaping.reshape import _permute
 from ..ops.shaping.strided import _window_clear, _window_put, _window_take
-from ..state import state
 from ..tensor import Tensor
+from ..transforms.wrapped import Wrapped
 from .entries import Linearized, enter, leads_outside, leave
 from .forward_rules import fitted, has_rule, push_forward, push_function
 from .function import Application, Function, FunctionCalls, FunctionCtx, SavedResult

@@ -13,13 +13,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..dtypes import FLOATING, can_cast
+from ..base.dtypes import FLOATING, can_cast
+from ..base.state import state
 from ..errors import AutogradError, DeviceError, DTypeError, ShapeError
 from ..history.grad_mode import enable_grad
 from ..ops.creation.factories import ones_like, zeros_like
 from ..ops.pointwise.arithmetic import conjugate
 from ..ops.reductions.sums import _sum, sum_to
-from ..state import state
 from ..tensor import Tensor
 from .entries import enter, pull_back
 from .hooks import place_of

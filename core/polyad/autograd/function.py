@@ -13,15 +13,15 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
+from ..base.dtypes import COMPLEX, FLOATING
+from ..base.state import state, warn_user
 from ..dispatch.effects import Effect, Record, Result
 from ..dispatch.inplace import take_written, wrote
-from ..dtypes import COMPLEX, FLOATING
 from ..errors import ArgumentTypeError, AutogradError, DeviceError, DTypeError, NotSupported, PolyadError, ShapeError
 from ..history import inference
 from ..history.node import Calls, MultiNode, Node, Output, check_saved, make_node
-from ..state import state, warn_user
-from ..storage import UnrecordedViewOf
 from ..tensor import Tensor
+from ..tensor.storage import UnrecordedViewOf
 from .engine import stale
 from .hooks import place_of
 from .saved import Packed

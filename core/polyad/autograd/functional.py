@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
-from ..batching import VmapLevel
 from ..dispatch.arguments import explaining
 from ..errors import ArgumentError, ArgumentTypeError, AutogradError, ShapeError, safe_repr
 from ..history.grad_mode import enable_grad, no_grad
@@ -21,6 +20,7 @@ from ..ops.creation.factories import ones_like, zeros, zeros_like
 from ..ops.creation.sequences import eye
 from ..ops.shaping.joining import stack
 from ..tensor import Tensor
+from ..transforms.batching import VmapLevel
 from .entries import enter, entered, one_hot, pull_back
 from .forward_level import ForwardLevel
 

@@ -8,14 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from ..base.dtypes import FLOATING
+from ..base.state import state
 from ..dispatch.arguments import explaining
 from ..dispatch.effects import Effect, Record, Result, declare
-from ..dtypes import FLOATING
 from ..errors import ArgumentError, ArgumentTypeError, AutogradError, OptionError, ShapeError, wrong_type
 from ..history.node import GradientEdge, Leaf, Node
 from ..ops.creation.factories import ones, ones_like, zeros, zeros_like
-from ..state import state
-from ..tensor import Tensor, check_tensor
+from ..tensor import Tensor
+from ..tensor.tensor import check_tensor
 from .engine import run
 
 
@@ -315,7 +316,7 @@ def _batched(
     def gradients_of(*batch: Tensor | None) -> tuple[Tensor | None, ...]:
         return _grad(outputs, inputs, batch, keep, create_graph, True, allow_unused, False, materialize_grads)
 
-    from ..batching import map_first  # the rules of all ops, which no other backward needs
+    from ..transforms.batching import map_first  # the rules of all ops, which no other backward needs
 
     return tuple(map_first("grad", gradients_of, given, count))
 

@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
 from typing import Any, Literal
 
+from ..base.locks import Lock
+from ..base.state import state, user_line
 from ..dispatch.arguments import explaining
 from ..errors import AutogradError, wrong_type
 from ..history.hooks import RemovableHandle
 from ..history.node import GradientEdge, Node, Output, add_hook
-from ..locks import Lock
-from ..state import state, user_line
-from ..tensor import Tensor, check_tensor
+from ..tensor import Tensor
+from ..tensor.tensor import check_tensor
 from .saved import (
     allow_mutation_on_saved_tensors,
     disable_saved_tensors_hooks,

@@ -14,14 +14,14 @@ import copy
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ..batching import Batched, VmapLevel
+from ..base.dtypes import FLOATING
+from ..base.state import state
 from ..dispatch.modes import outside
-from ..dispatch.wrapped import tracked_outside
-from ..dtypes import FLOATING
 from ..errors import AutogradError
 from ..ops.creation.factories import zeros_like
-from ..state import state
 from ..tensor import Tensor
+from ..transforms.batching import Batched, VmapLevel
+from ..transforms.wrapped import tracked_outside
 from .function import Function, FunctionCtx, _formula, _record, run_forward
 
 

@@ -11,9 +11,9 @@ import sys
 from types import FrameType
 from typing import Any, NamedTuple
 
+from ..base.state import is_ours
 from ..errors import PolyadError
 from ..history.node import Node, watchers
-from ..state import is_ours
 
 _KEY = "forward"
 

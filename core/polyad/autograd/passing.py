@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..base.state import state
 from ..dispatch.effects import Effect, Result, declare
 from ..history.node import Node, Output, make_node
-from ..state import state
-from ..storage import UnrecordedViewOf
 from ..tensor import Tensor
+from ..tensor.storage import UnrecordedViewOf
 
 
 def pass_through(tensors: tuple[Tensor, ...], install: Callable[[Node], object]) -> tuple[Tensor, ...]:

@@ -14,10 +14,10 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
-from ..device import Device
+from ..base.device import Device
+from ..base.state import state
 from ..errors import ArgumentTypeError, AutogradError, ShapeError
 from ..history.node import Calls, Node, Output, watchers
-from ..state import state
 from ..tensor import Tensor
 from .hooks import hook_name
 

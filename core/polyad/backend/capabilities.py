@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from ..dtypes import ALL, DType
+from ..base.dtypes import ALL, DType
 
 FEATURES = {
     "shared_host_memory": "the host reads and writes device memory in place",

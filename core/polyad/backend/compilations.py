@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from ..locks import Lock
+from ..base.locks import Lock
 
 __all__ = ["Compilation", "Foreseen", "said_by"]
 
@@ -117,7 +117,7 @@ class Foreseen:
     def _leave(self) -> None:
         for compilation, _ in self._running.values():
             compilation.process.returncode = 0  # nobody waits here for the parent's processes
-        self._waiting, self._running = {}, {}  # the lock is open: see `polyad.locks`
+        self._waiting, self._running = {}, {}  # the lock is open: see `polyad.base.locks`
 
 
 def said_by(called: Sequence[str], patience: float) -> str:

@@ -12,11 +12,11 @@ import math
 from abc import abstractmethod
 from typing import Any, NamedTuple
 
-from ..device import Device
-from ..dtypes import DType
-from ..layout import contiguous_strides
-from ..locks import Lock
-from . import registry
+from ..base.device import Device
+from ..base.dtypes import DType
+from ..base.layout import contiguous_strides
+from ..base.locks import Lock
+from ..devices import registry
 from .interface import Backend, KernelTable, cast_by_rule
 
 HOST = Device("cpu")

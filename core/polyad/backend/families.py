@@ -70,7 +70,7 @@ def warn_of_unknown_kernels(who: str, names: Iterable[str]) -> None:
     """Warn of kernels that *who* brings for ops that do not exist."""
     unknown = unknown_kernels(names)
     if unknown:
-        from ..state import warn_user
+        from ..base.state import warn_user
 
         warn_user(
             f"{who} has kernels for ops that do not exist: {listed_unknown(unknown)}; `polyad ops` lists what there is",

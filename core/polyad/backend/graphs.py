@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ..device import Device
-    from ..dtypes import DType
+    from ..base.device import Device
+    from ..base.dtypes import DType
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -18,10 +18,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from ..device import Device
-from ..dtypes import DType
+from ..base.device import Device
+from ..base.dtypes import DType
+from ..base.layout import coordinates
 from ..errors import NotSupported
-from ..layout import coordinates
 from .capabilities import BackendInfo, Capabilities
 from .markers import Markers
 from .memory import MemoryStats

@@ -12,7 +12,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from ..device import Device
+from ..base.device import Device
 from ..errors import OutOfMemory
 
 tensor_classes: list[type] = []

@@ -12,12 +12,12 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ..base.device import Device
+    from ..base.dtypes import DType
+    from ..base.layout import Layout, Shape, Strides
     from ..codegen.dialects import Dialect
     from ..codegen.elementwise import KernelSource
     from ..codegen.hardware import DeviceDescription
-    from ..device import Device
-    from ..dtypes import DType
-    from ..layout import Layout, Shape, Strides
     from .interface import Backend
 
 Launch = Callable[[Sequence[Any], tuple[bytes, ...]], None]

@@ -18,7 +18,7 @@ from ..errors import NotSupported
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
-    from ..device import Device
+    from ..base.device import Device
     from .interface import Backend
 
 

@@ -10,8 +10,8 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from ..base.state import warn_user
 from ..errors import DeviceError
-from ..state import warn_user
 
 MODES = ("default", "warn", "error")
 """By number."""

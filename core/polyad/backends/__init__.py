@@ -9,11 +9,12 @@
 `fallback_report` decide and tell what happens to ops for which a device has no kernel. `register` adds a backend
 without a package, for notebooks and tests; `refresh` looks at the installed packages anew.
 
-All of it is defined elsewhere: in `polyad.backend`, which authors of backends read, and in `polyad.diagnosis`. What is
+All of it is defined elsewhere: in `polyad.backend`, which authors of backends read, and in `polyad.inspection.diagnosis`. What is
 here are PyTorch's switches of libraries (`cuda`, `cudnn`) and questions after them (`mps`).
 """
 
-from ..backend.fallback import (
+from ..backend.families import UnknownKernelWarning
+from ..devices.fallback import (
     FallbackRecord,
     FallbackReport,
     FallbackWarning,
@@ -23,12 +24,11 @@ from ..backend.fallback import (
     set_policy as set_fallback,
     using_policy as fallback,
 )
-from ..backend.families import UnknownKernelWarning
-from ..backend.plugins import BrokenPluginWarning
-from ..backend.registry import Registration, forget as refresh, is_available, register, unregister
-from ..diagnosis.doctor import DoctorReport, FamilyTest, SelfTest, doctor
-from ..diagnosis.listing import BackendReport, DeviceReport, Listing, PluginReport, list_backends
-from ..diagnosis.ops import DTypeRow, OpReport, describe_op, list_ops
+from ..devices.plugins import BrokenPluginWarning
+from ..devices.registry import Registration, forget as refresh, is_available, register, unregister
+from ..inspection.diagnosis.doctor import DoctorReport, FamilyTest, SelfTest, doctor
+from ..inspection.diagnosis.listing import BackendReport, DeviceReport, Listing, PluginReport, list_backends
+from ..inspection.diagnosis.ops import DTypeRow, OpReport, describe_op, list_ops
 from . import cuda as cuda, cudnn as cudnn, mps as mps
 
 __all__ = [

@@ -6,8 +6,8 @@ import argparse
 import json
 import sys
 
-from ..diagnosis.listing import list_backends
-from ..diagnosis.screen import show_listing
+from ..inspection.diagnosis.listing import list_backends
+from ..inspection.diagnosis.screen import show_listing
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
 
-from ..backend import registry
+from ..devices import registry
 from ..nn.attention import SDPBackend, sdpa_kernel
 from ..settings import allowed_attention, get_float32_matmul_precision, set_float32_matmul_precision
 

@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ..backend import registry
-from ..dtypes import bfloat16, float16, float32, float64
+from ..base.dtypes import bfloat16, float16, float32, float64
+from ..devices import registry
 from ..tensor import Tensor
 
 __all__ = ["flags", "is_acceptable", "is_available", "version"]

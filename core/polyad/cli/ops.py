@@ -29,10 +29,10 @@ def add_parser(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the list, or each op that is named."""
-    from ..diagnosis.ops import describe_op, list_ops
-    from ..diagnosis.ops_text import show_ops, text_of_ops
-    from ..diagnosis.screen import console
     from ..errors import PolyadError
+    from ..inspection.diagnosis.ops import describe_op, list_ops
+    from ..inspection.diagnosis.ops_text import show_ops, text_of_ops
+    from ..inspection.diagnosis.screen import console
 
     try:
         if arguments.names:

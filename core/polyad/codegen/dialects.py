@@ -16,8 +16,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .. import dtypes
-from ..dtypes import DType
+from ..base import dtypes
+from ..base.dtypes import DType
 
 _HALF = """\
 typedef union { unsigned int u; float f; } FloatBits;

@@ -23,7 +23,7 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..layout import Shape, Strides
+from ..base.layout import Shape, Strides
 from .collapse import by_memory
 from .dialects import Dialect
 from .expression import Expression, Operand, Place

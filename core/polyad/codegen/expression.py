@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from weakref import WeakValueDictionary
 
-from ..dtypes import DType, bool_, int64
+from ..base.dtypes import DType, bool_, int64
 from ..errors import DTypeError, NotSupported
 from .formulas import OPS, PREDICATES
 

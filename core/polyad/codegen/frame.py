@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ..dtypes import FLOATING, DType, int64
+from ..base.dtypes import FLOATING, DType, int64
+from ..base.layout import Strides
 from ..errors import ArgumentError, DTypeError
-from ..layout import Strides
 from .dialects import Dialect
 from .expression import Expression, Operand, Place, Scalar, dtypes_of, leaves_of
 from .hardware import CPU, DeviceDescription

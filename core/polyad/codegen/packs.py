@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..dtypes import DType
-from ..layout import Strides
+from ..base.dtypes import DType
+from ..base.layout import Strides
 from .dialects import Dialect
 from .expression import Apply, Expression, Operand, inside, leaves_of
 from .hardware import CPU, DeviceDescription

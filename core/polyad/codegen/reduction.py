@@ -34,9 +34,9 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..dtypes import BOOL, FLOATING, DType, iinfo
+from ..base.dtypes import BOOL, FLOATING, DType, iinfo
+from ..base.layout import Shape, Strides
 from ..errors import ArgumentError, NotSupported
-from ..layout import Shape, Strides
 from .collapse import by_memory
 from .complex_numbers import LOWERED
 from .dialects import Dialect

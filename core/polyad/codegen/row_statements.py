@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ..dtypes import DType
-from ..layout import Strides
+from ..base.dtypes import DType
+from ..base.layout import Strides
 from .dialects import Dialect
 from .expression import Expression, Literal, Local, Operand, Place, RowValue, Scalar, cast, inside, leaves_of
 from .frame import Leaves, declare_scalars, factor, independent, load_operand

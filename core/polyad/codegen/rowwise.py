@@ -37,8 +37,8 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ..base.layout import Shape, Strides
 from ..errors import ArgumentError, DTypeError
-from ..layout import Shape, Strides
 from .collapse import by_memory
 from .dialects import Dialect
 from .elementwise import known_inner

@@ -11,8 +11,8 @@ from __future__ import annotations
 import math
 import re
 
-from .. import dtypes
-from ..dtypes import BOOL, COMPLEX, FLOATING, DType, bfloat16, bool_, float16, float32, int32
+from ..base import dtypes
+from ..base.dtypes import BOOL, COMPLEX, FLOATING, DType, bfloat16, bool_, float16, float32, int32
 from ..errors import DTypeError, NotSupported
 from .complex_numbers import LOWERED
 from .dialects import Dialect, bfloat_functions

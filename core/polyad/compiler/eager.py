@@ -11,9 +11,9 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ..base.state import warn_user
 from ..errors import ConditionError, OptionError, safe_repr
 from ..nn.modules.module import Module
-from ..state import warn_user
 
 __all__ = ["BACKENDS", "OptimizedModule", "compile"]
 

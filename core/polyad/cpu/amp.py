@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .. import amp
-from ..dtypes import DType, bfloat16
+from ..base.dtypes import DType, bfloat16
 
 __all__ = ["GradScaler", "autocast"]
 

@@ -17,9 +17,9 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from .. import streams
 from ..compatibility.absent import stand_in
-from ..legacy_types import types_on
+from ..devices import streams
+from ..tensor.legacy_types import types_on
 from . import random as random
 from .devices import (
     can_device_access_peer as can_device_access_peer,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import amp
-from ..dtypes import DType, float16
+from ..base.dtypes import DType, float16
 
 __all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd"]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Any
 
-from .. import streams
-from ..backend import DeviceProperties, registry, waiting
-from ..device import Device
+from ..backend import DeviceProperties, waiting
+from ..base.device import Device
+from ..base.state import state
+from ..devices import registry, streams
 from ..errors import ArgumentError, ArgumentTypeError, BackendError, SettingError, safe_repr
-from ..state import state
 from ..tensor import Tensor
 
 

@@ -12,13 +12,13 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from .. import streams
 from ..autograd import Function, grad as _gradients
+from ..base.state import state
+from ..base.trees import flatten
+from ..devices import streams
 from ..errors import ArgumentError, ArgumentTypeError, DeviceError, safe_repr
 from ..random.captured import CapturedDraws
-from ..state import state
 from ..tensor import Tensor
-from ..trees import flatten
 from .devices import named, synchronize
 from .memory import empty_cache
 

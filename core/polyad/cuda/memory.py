@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from .. import accelerator
-from ..backend import registry
 from ..backend.memory import held_by
+from ..base.state import warn_user
+from ..devices import registry
 from ..errors import ArgumentError, NotSupported, OutOfMemory, safe_repr
-from ..state import warn_user
 from .devices import is_available, named
 
 OutOfMemoryError = OutOfMemory

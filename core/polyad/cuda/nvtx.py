@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ..backend import registry
+from ..base.layout import int_of
+from ..devices import registry
 from ..errors import wrong_type
-from ..layout import int_of
 
 __all__ = ["mark", "range", "range_end", "range_pop", "range_push", "range_start"]
 

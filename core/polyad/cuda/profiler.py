@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ..backend import registry
+from ..devices import registry
 
 __all__ = ["profile", "start", "stop"]
 

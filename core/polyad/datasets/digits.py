@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import resources
 
-from .. import dtypes
+from ..base import dtypes
 from ..interop.npz import read_npz
 from ..ops.creation import factories as creation
 from ..tensor import Tensor

@@ -19,11 +19,11 @@ import struct
 import zlib
 from typing import IO
 
-from .. import dtypes
+from ..base import dtypes
+from ..base.layout import LARGEST_RANK, is_addressable
 from ..errors import SerializationError
 from ..files import checked_path, opened, unpacked_at_most
 from ..interop.numpy import frombuffer
-from ..layout import LARGEST_RANK, is_addressable
 from ..tensor import Tensor
 
 __all__ = ["read_idx"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from .. import dtypes
+from ..base import dtypes
 from ..errors import SerializationError
 from ..files import FileMissing, checked_path
 from ..tensor import Tensor

@@ -14,6 +14,6 @@ wrapped.py    tensors of a transform such as vmap, and levels.py, how the transf
 
 from __future__ import annotations
 
-from .. import provided
+from ..base import provided
 
 provided.abstract_backend.fill_later(f"{__name__}.abstract", "AbstractBackend")

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any
 from ..backend.api_version import API_VERSION
 from ..backend.capabilities import BackendInfo, Capabilities
 from ..backend.interface import Backend, Kernel
-from ..device import Device
-from ..dtypes import DType
+from ..base.device import Device
+from ..base.dtypes import DType
+from ..base.layout import Shape, Strides, broadcast_strides, contiguous_strides
 from ..errors import NoData, PolyadError
-from ..layout import Shape, Strides, broadcast_strides, contiguous_strides
 from .catalogue import OPS
 from .structure import Laid, Pointwise, Random
 

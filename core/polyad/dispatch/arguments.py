@@ -5,7 +5,7 @@ caller ("'str' object has no attribute '_array'"). When such an exception leaves
 each argument with its annotation, names the first that does not fit, or else says which call failed with what.
 Exceptions of the user's own code (a callback, an ``__array__``, a warning turned into an error) pass as they are.
 
-What is wrong but would not be noticed is checked before a call, where an annotation is a kind of `polyad.kinds` or a
+What is wrong but would not be noticed is checked before a call, where an annotation is a kind of `polyad.base.kinds` or a
 ``Literal``: see `explaining`.
 
 To have an annotation understood, add its words to `_UNDERSTOOD`. Unknown annotations fit everything.
@@ -23,8 +23,11 @@ from functools import cache, wraps
 from numbers import Complex, Integral, Real
 from typing import Any, TypeVar
 
-from .. import dtypes
-from ..dtypes import DType
+from ..base import dtypes
+from ..base.dtypes import DType
+from ..base.kinds import KINDS
+from ..base.layout import int_of
+from ..base.memory_formats import MemoryFormat
 from ..errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -43,9 +46,6 @@ from ..errors import (
     safe_repr,
     wrong_type,
 )
-from ..kinds import KINDS
-from ..layout import int_of
-from ..memory_formats import MemoryFormat
 from ..tensor import Tensor
 
 Fits = Callable[[Any], bool]
@@ -418,7 +418,7 @@ def explaining(function: F) -> F:
     """*function*, a public function that is no op, such that errors say what is wrong with its arguments.
 
     A method is called by its class in the message. Calls of functions that a user passed may be inside: what they raise
-    passes as it is. Arguments whose annotations begin with a kind (`polyad.kinds`) or ``Literal[`` are checked before.
+    passes as it is. Arguments whose annotations begin with a kind (`polyad.base.kinds`) or ``Literal[`` are checked before.
     """
     signature = inspect.signature(function)
     checked = _checked(signature)

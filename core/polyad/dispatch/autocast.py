@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
 from ..backend.interface import TensorType
-from ..dtypes import FLOATING, DType, bfloat16, float16, float32, float64
+from ..base.dtypes import FLOATING, DType, bfloat16, float16, float32, float64
+from ..base.state import state
 from ..errors import DTypeError
 from ..history.node import Leaf
-from ..state import state
 from ..tensor import Tensor
 from .catalogue import OPS
 

@@ -15,10 +15,10 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
+from ..base.state import NO_MODES, state
 from ..history.node import record, record_many
-from ..state import NO_MODES, state
-from ..storage import INFERENCE
 from ..tensor import Tensor
+from ..tensor.storage import INFERENCE
 from .arguments import CHECKS, explained
 from .autocast import cast_call, fits, looks, without_casts
 from .modes import through_modes

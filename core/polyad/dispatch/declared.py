@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from ..layout import Layout
+from ..base.layout import Layout
 from .promotion import Rule
 from .structure import StridesRule, Structure, check_structure
 
@@ -68,7 +68,7 @@ class Op:
     `polyad.backends.describe_op` says the same in words and tables.
 
     >>> import polyad
-    >>> from polyad.backend.registry import tensor_type
+    >>> from polyad.devices.registry import tensor_type
     >>> from polyad.dispatch.op import OPS
     >>> op = OPS["sum"]
     >>> op.operands, op.params, op.kind

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..base.state import warn_user
 from ..errors import ArgumentTypeError
-from ..state import warn_user
 from ..tensor import Tensor
 
 __all__ = ["OLDER", "factors_first"]

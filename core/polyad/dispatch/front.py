@@ -19,8 +19,8 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from ..base.state import state
 from ..errors import ArgumentTypeError
-from ..state import state
 from ..tensor import Tensor
 from .arguments import CHECKS, explained
 from .autocast import cast_call, looks, without_casts

@@ -15,7 +15,7 @@ from functools import lru_cache, wraps
 from typing import Any
 
 from ..backend.interface import Signature
-from ..dtypes import DType, bfloat16, float16
+from ..base.dtypes import DType, bfloat16, float16
 
 Places = tuple[tuple[int, Callable[[Any], Any]], ...]
 """Positions of numbers, with what rounds each."""

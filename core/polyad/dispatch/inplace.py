@@ -15,8 +15,10 @@ from collections.abc import Callable
 from sys import _getframe
 from typing import TYPE_CHECKING, Any
 
-from .. import provided
-from ..dtypes import can_cast
+from ..base import provided
+from ..base.dtypes import can_cast
+from ..base.layout import Layout, has_internal_overlap, has_shared_places, in_parts
+from ..base.state import UNDER_INFERENCE, place_from, state
 from ..errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -27,10 +29,9 @@ from ..errors import (
     ShapeError,
 )
 from ..history.node import Leaf, Node, make_node
-from ..layout import Layout, has_internal_overlap, has_shared_places, in_parts
-from ..state import UNDER_INFERENCE, place_from, state
-from ..storage import InferenceView, ViewOf
 from ..tensor import Tensor
+from ..tensor.storage import InferenceView, ViewOf
+from ..transforms.wrapped import Wrapped, tracked_outside
 from .autocast import without_casts
 from .catalogue import OPS, PUBLIC
 from .effects import Effect, Result, declare
@@ -40,7 +41,6 @@ from .plan import array_of, find_plan
 from .structure import pointwise
 from .views import layout_of
 from .windows import clear_parts, put_parts, take_parts
-from .wrapped import Wrapped, tracked_outside
 
 if TYPE_CHECKING:
     from .declared import Function, Op

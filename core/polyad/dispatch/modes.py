@@ -12,7 +12,7 @@ from __future__ import annotations
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ..state import state
+from ..base.state import state
 
 if TYPE_CHECKING:
     from ..history.node import Recorded

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..dtypes import can_cast
+from ..base.dtypes import can_cast
+from ..base.state import state, warn_user
 from ..errors import ArgumentTypeError, AutogradError, DeviceError, DTypeError, safe_repr
-from ..state import state, warn_user
 from ..tensor import Tensor
 from .inplace import any_history, check_writable, wrote
 from .overlap import must_wait, share

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from ..base.layout import is_dense
 from ..errors import ShapeError
-from ..layout import is_dense
-from ..storage import Storage
 from ..tensor import Tensor
+from ..tensor.storage import Storage
 from .views import layout_of
 
 

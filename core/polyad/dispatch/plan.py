@@ -12,12 +12,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
-from .. import dtypes, provided
-from ..backend import fallback, plugins, registry
 from ..backend.interface import Backend, Many, Signature, TensorType
-from ..backend.preparation import flat, prepare
-from ..device import Device
-from ..dtypes import FLOATING, DType
+from ..base import dtypes, provided
+from ..base.device import Device
+from ..base.dtypes import FLOATING, DType
+from ..base.state import state, warn_user
+from ..devices import fallback, plugins, registry
+from ..devices.preparation import flat, prepare
 from ..errors import (
     ArgumentTypeError,
     CompilerFailure,
@@ -34,15 +35,14 @@ from ..errors import (
     wrong_type,
 )
 from ..history.node import record, record_many
-from ..state import state, warn_user
-from ..storage import INFERENCE, InferenceView
 from ..tensor import Tensor
+from ..tensor.storage import INFERENCE, InferenceView
+from ..transforms.wrapped import Wrapped, escaped
 from .arguments import DEFECTS, defect, explained, is_out_of_memory, misfit, nested_too_deep
 from .catalogue import OPS, PUBLIC
 from .half_numbers import Places, rounded, rounding_first, to_round
 from .promotion import Typing
 from .structure import Laid, Pointwise
-from .wrapped import Wrapped, escaped
 
 if TYPE_CHECKING:
     from .declared import Op

@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from ..backend.interface import Signature, TensorType
-from ..backend.preparation import flat
-from ..dtypes import BOOL, FLOATING, INTEGER, DType, bool_, get_default_dtype, int64, result_dtype
+from ..base.dtypes import BOOL, FLOATING, INTEGER, DType, bool_, get_default_dtype, int64, result_dtype
+from ..devices.preparation import flat
 from ..errors import UnsupportedDType
 
 

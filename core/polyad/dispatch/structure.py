@@ -24,8 +24,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
-from ..errors import IndexOutOfRange
-from ..layout import (
+from ..base.layout import (
     Shape,
     Strides,
     broadcast_shapes,
@@ -34,9 +33,10 @@ from ..layout import (
     reduced_shape,
     result_strides,
 )
+from ..errors import IndexOutOfRange
 
 if TYPE_CHECKING:
-    from ..dtypes import DType
+    from ..base.dtypes import DType
     from .declared import Op, ShapeRule
 
 StridesRule = Callable[..., Strides]
@@ -257,7 +257,7 @@ def row_major(shape: Shape, operands: Sequence[Laid], *params: Any) -> Strides:
 
 
 def as_operands(shape: Shape, operands: Sequence[Laid], *params: Any) -> Strides:
-    """The order in memory of operands that broadcast to the result, as `polyad.layout.result_strides` says."""
+    """The order in memory of operands that broadcast to the result, as `polyad.base.layout.result_strides` says."""
     if len(shape) < 2:
         return contiguous_strides(shape)
     return result_strides(shape, [broadcast_strides(own, strides, shape) for own, strides, _ in operands])

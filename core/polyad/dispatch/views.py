@@ -17,14 +17,14 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..backend.interface import TensorType
-from ..backend.registry import tensor_type
-from ..dtypes import FLOATING
+from ..base.dtypes import FLOATING
+from ..base.layout import Layout, Shape, Strides, contiguous_strides, element_strides
+from ..base.state import state
+from ..devices.registry import tensor_type
 from ..errors import ArgumentTypeError, ShapeError
 from ..history.node import Output, make_node, record
-from ..layout import Layout, Shape, Strides, contiguous_strides, element_strides
-from ..state import state
-from ..storage import INFERENCE, InferenceView, Storage, UnrecordedViewOf, ViewOf
 from ..tensor import Tensor
+from ..tensor.storage import INFERENCE, InferenceView, Storage, UnrecordedViewOf, ViewOf
 from .catalogue import OPS
 from .promotion import first
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import functions as F
-from ..dtypes import finfo, int64
+from ..base.dtypes import finfo, int64
+from ..base.layout import Size
 from ..errors import ArgumentError
-from ..layout import Size
 from ..tensor import Tensor
 from . import constraints
 from .constraints import dependent_property

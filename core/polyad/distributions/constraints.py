@@ -11,7 +11,7 @@ from typing import Any, overload
 
 from .. import functions as F, linalg
 from ..arguments import Explained, explain
-from ..dtypes import bool_, finfo
+from ..base.dtypes import bool_, finfo
 from ..errors import ArgumentError, ArgumentTypeError, ConditionError
 from ..tensor import Tensor
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .. import functions as F
-from ..dtypes import finfo
+from ..base.dtypes import finfo
 from ..errors import ArgumentError
 from ..ops.nn.activation.softmax import softmax
 from ..ops.nn.embedding import one_hot

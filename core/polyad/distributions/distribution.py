@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from .. import functions as F
 from ..arguments import Explained
+from ..base.layout import Size
+from ..base.state import state, warn_user
 from ..errors import ArgumentError, ShapeError
 from ..history.grad_mode import no_grad
-from ..layout import Size
 from ..ops.reductions.any_all import anywhere
-from ..state import state, warn_user
 from ..tensor import Tensor
 from . import constraints
 from .utils import broadcast_all, is_lazy

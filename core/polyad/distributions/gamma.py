@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .. import functions as F, special
-from ..dtypes import finfo, float64
+from ..base.dtypes import finfo, float64
 from ..ops.random.gamma import _log_gamma
 from ..random.generator import generator_or_default
 from ..tensor import Tensor

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .. import functions as F
-from ..dtypes import finfo
+from ..base.dtypes import finfo
 from ..history.grad_mode import no_grad
 from ..ops.nn.losses.binary import binary_cross_entropy_with_logits
 from ..tensor import Tensor

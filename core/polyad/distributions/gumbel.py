@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from .. import functions as F
-from ..dtypes import finfo
+from ..base.dtypes import finfo
 from ..tensor import Tensor
 from . import constraints
 from .transformed_distribution import TransformedDistribution

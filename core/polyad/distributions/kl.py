@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ..arguments import explain
+from ..base.state import warn_user
 from ..errors import NotSupported, wrong_type
-from ..state import warn_user
 from ..tensor import Tensor
 from .distribution import Distribution
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from ..dtypes import finfo
+from ..base.dtypes import finfo
 from ..tensor import Tensor
 from . import constraints
 from .distribution import Distribution

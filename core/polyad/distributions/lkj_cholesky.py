@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from .. import functions as F, linalg
-from ..dtypes import finfo
+from ..base.dtypes import finfo
 from ..errors import ArgumentError
 from ..tensor import Tensor
 from . import constraints

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..base.layout import Size
 from ..errors import ArgumentError
-from ..layout import Size
 from ..tensor import Tensor
 from . import constraints
 from .distribution import Distribution

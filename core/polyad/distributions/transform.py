@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..arguments import Explained
+from ..base.layout import Size
 from ..errors import ArgumentError
-from ..layout import Size
 from ..tensor import Tensor
 from .constraints import dependent_property
 

@@ -9,8 +9,8 @@ from operator import add
 from typing import Any
 
 from .. import functions as F
+from ..base.layout import Size
 from ..errors import ArgumentError, ConditionError
-from ..layout import Size
 from ..tensor import Tensor
 from . import constraints
 from .constraints import dependent_property

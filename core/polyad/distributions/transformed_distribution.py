@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..base.layout import Size
 from ..errors import ArgumentError, ConditionError
 from ..history.grad_mode import no_grad
-from ..layout import Size
 from ..tensor import Tensor
 from . import constraints
 from .constraints import dependent_property

@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .. import functions as F, linalg
-from ..dtypes import finfo
+from ..base.dtypes import finfo
+from ..base.layout import Size
 from ..errors import ArgumentError
-from ..layout import Size
 from ..ops.nn.activation.smooth import logsigmoid, softplus
 from ..ops.nn.padding import pad
 from ..tensor import Tensor

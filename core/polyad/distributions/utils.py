@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import functions as F
 from ..arguments import explain
-from ..dtypes import finfo, get_default_dtype
+from ..base.dtypes import finfo, get_default_dtype
 from ..errors import ArgumentError
 from ..history.grad_mode import enable_grad
 from ..ops.nn.activation.softmax import softmax

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from .. import functions as F, special
-from ..dtypes import float64
+from ..base.dtypes import float64
 from ..history.grad_mode import no_grad
 from ..ops.random.poisson import _accepted
 from ..ops.reductions.any_all import anywhere

@@ -6,11 +6,11 @@ import math
 from collections.abc import Mapping, Sequence
 
 from .. import functions as F, linalg
-from ..dtypes import finfo
+from ..base.dtypes import finfo
+from ..base.layout import Size
+from ..base.state import warn_user
 from ..errors import ArgumentError, ConditionError
-from ..layout import Size
 from ..ops.reductions.any_all import anywhere
-from ..state import warn_user
 from ..tensor import Tensor
 from . import constraints
 from .constraints import Constraint

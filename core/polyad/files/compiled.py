@@ -20,7 +20,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ..state import warn_user
+from ..base.state import warn_user
 
 CACHE_VARIABLE = "POLYAD_CACHE_DIR"
 LIMIT = 256 * 2**20

@@ -21,7 +21,7 @@ tensor([  6., 120.])
 
 from __future__ import annotations
 
-from ..batching.loops import report as loop_report, reset_report as reset_loop_report
+from ..transforms.batching.loops import report as loop_report, reset_report as reset_loop_report
 from .jacobians import hessian, jacfwd, jacrev
 from .mapping import vmap
 from .modules import functional_call, stack_module_state

@@ -10,12 +10,12 @@ from functools import wraps
 from typing import Any
 
 from ..autograd.entries import leave
+from ..base.trees import flatten
 from ..errors import AutogradError
 from ..ops.creation.factories import zeros
 from ..ops.creation.sequences import eye
 from ..ops.shaping.joining import stack
 from ..tensor import Tensor
-from ..trees import flatten
 from .mapping import check_chunk, check_randomness, constants, vmap
 from .transforms import Argnums, Call, argument_numbers, check_function, differentiated, pushed_forward
 

@@ -1,6 +1,6 @@
 """vmap: from a function of single samples to the function that works on batches of them.
 
-The function is called once, with tensors that hide their batch dimension (`polyad.batching`), so what it does to one
+The function is called once, with tensors that hide their batch dimension (`polyad.transforms.batching`), so what it does to one
 sample is done to all of them by the ops themselves. Everything that a function may do is allowed, other transforms
 included, but for what no op can do to all samples at once: to decide by their data.
 """
@@ -12,13 +12,13 @@ from contextlib import nullcontext
 from functools import wraps
 from typing import Any
 
-from ..batching import Batched, VmapLevel
+from ..base.layout import normalize_dim
+from ..base.trees import LEAF, Tree, flatten, map_leaves
 from ..errors import ArgumentError, ArgumentTypeError, OptionError, safe_repr
-from ..layout import normalize_dim
 from ..ops.shaping.joining import cat
 from ..random import fork_rng
 from ..tensor import Tensor
-from ..trees import LEAF, Tree, flatten, map_leaves
+from ..transforms.batching import Batched, VmapLevel
 
 __all__ = ["vmap"]
 

@@ -15,14 +15,14 @@ from typing import Any
 
 from ..autograd.entries import Linearized, enter, entered, leads_outside, leave, pull_back
 from ..autograd.forward_level import ForwardLevel
+from ..base.dtypes import FLOATING
+from ..base.state import state
+from ..base.trees import Tree, flatten, map_leaves, same_order
 from ..dispatch.arguments import explaining
-from ..dtypes import FLOATING
 from ..errors import ArgumentError, ArgumentTypeError, AutogradError, DTypeError, OptionError, ShapeError, wrong_type
 from ..history.grad_mode import enable_grad
 from ..ops.creation.factories import ones_like, zeros_like
-from ..state import state
 from ..tensor import Tensor
-from ..trees import Tree, flatten, map_leaves, same_order
 
 __all__ = ["grad", "grad_and_value", "jvp", "linearize", "vjp"]
 

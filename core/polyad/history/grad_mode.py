@@ -11,8 +11,8 @@ from collections.abc import Awaitable, Callable
 from types import TracebackType
 from typing import Any, TypeVar
 
+from ..base.state import NO_MODES, UNDER_INFERENCE, state
 from ..errors import ArgumentTypeError, safe_repr
-from ..state import NO_MODES, UNDER_INFERENCE, state
 from . import inference
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -21,7 +21,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 class _GradMode:
     """A context manager and decorator that sets the switch and puts it back; usable again and nested.
 
-    *no_modes* is what `polyad.state` says of inference_mode inside; None leaves that as it is.
+    *no_modes* is what `polyad.base.state` says of inference_mode inside; None leaves that as it is.
     """
 
     def __init__(self, enabled: bool, no_modes: tuple[Any, ...] | None = None) -> None:

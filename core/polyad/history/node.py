@@ -15,18 +15,18 @@ from collections.abc import Callable, Sequence
 from sys import _getframe
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from .. import provided
 from ..backend.interface import TensorType
+from ..base import provided
+from ..base.state import place_from
 from ..errors import AutogradError
-from ..state import place_from
-from ..storage import InferenceView, next_event
+from ..tensor.storage import InferenceView, next_event
 from . import inference
 from .hooks import NodeHooks, RemovableHandle, register
 
 if TYPE_CHECKING:
     from types import CodeType
 
-    from ..device import Device
+    from ..base.device import Device
     from ..dispatch.declared import Op
 
 
@@ -59,7 +59,7 @@ class Node:
         shape, type: of the op's result; an arriving gradient is summed and cast to fit.
         out: the history-free alias of the result, if a formula saved it.
         hooks: what users hung on it; None until there is something.
-        code, at: where the user's program was when tensors were saved, for `polyad.state.line_at`; unset if none were.
+        code, at: where the user's program was when tensors were saved, for `polyad.base.state.line_at`; unset if none were.
         retain: weak reference to a non-leaf tensor that keeps its gradient; None until ``retain_grad``.
     """
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .. import provided
+from ..base import provided
 
 # NumPy is imported when the first of them is called.
 provided.to_numpy.fill_later(f"{__name__}.numpy", "to_numpy")

@@ -7,9 +7,9 @@ from typing import IO, Any
 
 import numpy as np
 
-from ..dtypes import DType
+from ..base.dtypes import DType
+from ..base.extras import needed
 from ..errors import SerializationError
-from ..extras import needed
 from .numpy import FROM_NUMPY, from_numpy, numpy_dtype
 
 __all__ = ["columns_of", "csv_tables", "joined", "parquet_tables", "rows_of"]

@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import dtypes
-from ..backend import registry
+from ..base import dtypes
+from ..base.layout import contiguous_strides, int_of, is_contiguous, reach
+from ..devices import registry
+from ..devices.streams import Stream, current_stream, streams_of
 from ..errors import ArgumentError, ArgumentTypeError, AutogradError, NotSupported, PolyadError, safe_repr
-from ..layout import contiguous_strides, int_of, is_contiguous, reach
-from ..streams import Stream, current_stream, streams_of
 from .foreign import over
 from .numpy import numpy_dtype, polyad_dtype
 
 if TYPE_CHECKING:
-    from ..device import Device
+    from ..base.device import Device
     from ..tensor import Tensor
 
 NAME = "__cuda_array_interface__"

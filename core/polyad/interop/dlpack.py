@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..backend import registry
-from ..device import Device
+from ..base.device import Device
+from ..base.layout import int_of, is_contiguous, reach
+from ..devices import registry
 from ..errors import ArgumentError, ArgumentTypeError, DeviceError, ExportError, PolyadError, safe_repr, wrong_type
-from ..layout import int_of, is_contiguous, reach
 from .foreign import over
 from .numpy import from_numpy
 
@@ -236,6 +236,6 @@ def to_dlpack(tensor: Tensor) -> Any:
     >>> polyad.from_dlpack(polyad.to_dlpack(polyad.ones(2)))
     tensor([1., 1.])
     """
-    from ..tensor import check_tensor
+    from ..tensor.tensor import check_tensor
 
     return check_tensor(tensor, "to_dlpack", "tensor").__dlpack__()

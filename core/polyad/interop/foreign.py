@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..backend import Backend, registry
-from ..device import Device
-from ..dtypes import DType
-from ..layout import Shape, Strides
+from ..backend import Backend
+from ..base.device import Device
+from ..base.dtypes import DType
+from ..base.layout import Shape, Strides
+from ..devices import registry
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
 
 def over(backend: Backend, root: Any, dtype: DType, device: Device, shape: Shape, steps: Strides) -> Tensor:
     """The tensor whose elements lie *steps* apart in *root*, a dense array of the backend's with one dimension."""
-    from ..storage import Storage, ViewOf
     from ..tensor import Tensor
+    from ..tensor.storage import Storage, ViewOf
 
     out = Tensor._of(backend.as_strided(root, dtype, shape, steps, 0), registry.tensor_type(dtype, device, not shape))
     out._storage, out._view = Storage(root, backend, dtype.itemsize), ViewOf(None, 0)

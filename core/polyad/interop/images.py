@@ -7,8 +7,8 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..base.extras import needed
 from ..errors import SerializationError
-from ..extras import needed
 from ..files import opened
 from .numpy import from_numpy
 

@@ -19,9 +19,9 @@ from typing import IO
 
 import numpy
 
+from ..base.layout import is_addressable
 from ..errors import SerializationError
 from ..files import opened, unpacked_at_most
-from ..layout import is_addressable
 from ..tensor import Tensor
 from .numpy import from_numpy
 

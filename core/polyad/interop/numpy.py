@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import dtypes
-from ..backend import registry
-from ..dtypes import DType
+from ..base import dtypes
+from ..base.dtypes import DType
+from ..base.state import state, warn_user
+from ..devices import registry
 from ..errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -26,7 +27,6 @@ from ..errors import (
     OutOfMemory,
     safe_repr,
 )
-from ..state import state, warn_user
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -84,8 +84,8 @@ def from_numpy(ndarray: Any) -> Tensor:
     >>> t
     tensor([5., 0.])
     """
-    from ..storage import Storage, ViewOf
     from ..tensor import Tensor
+    from ..tensor.storage import Storage, ViewOf
 
     if not isinstance(ndarray, np.ndarray):
         raise ArgumentTypeError(

@@ -15,8 +15,8 @@ import numpy as np
 from .numpy import from_numpy, numpy_dtype
 
 if TYPE_CHECKING:
-    from ..device import Device
-    from ..dtypes import DType
+    from ..base.device import Device
+    from ..base.dtypes import DType
     from ..tensor import Tensor
 
 __all__ = ["reduced", "restored"]

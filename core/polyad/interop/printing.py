@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import dtypes
-from ..device import Device
+from ..base import dtypes
+from ..base.device import Device
+from ..base.state import state
 from ..errors import ArgumentError, ArgumentTypeError, safe_repr
-from ..state import state
 
 if TYPE_CHECKING:
     from ..tensor import Tensor

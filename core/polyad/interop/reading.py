@@ -1,6 +1,6 @@
 """Python data as arrays: numbers, nested sequences of them, NumPy arrays and tensors, with the dtypes PyTorch gives.
 
-Python's numbers have the dtypes of `polyad.dtypes.dtype_of_number`; NumPy's numbers and arrays and tensors keep theirs;
+Python's numbers have the dtypes of `polyad.base.dtypes.dtype_of_number`; NumPy's numbers and arrays and tensors keep theirs;
 several are promoted. Data whose numbers do not fit the dtype asked for is refused, arrays and tensors apart: these are
 converted as ``.to(dtype)`` would.
 """
@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtypes
-from ..dtypes import DType
+from ..base import dtypes
+from ..base.dtypes import DType
 from ..errors import DataError
 from ..tensor import Tensor
 from .numpy import FROM_NUMPY, from_numpy, numpy_dtype, polyad_dtype, shared_with

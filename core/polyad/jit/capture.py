@@ -18,13 +18,14 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
+from ..base.state import state, user_line, warn_user
 from ..dispatch.arguments import explaining
 from ..dispatch.effects import Effect, Record, Result, declare
 from ..dispatch.modes import Mode
 from ..dispatch.op import Op
 from ..errors import ArgumentTypeError, safe_repr
-from ..state import state, user_line, warn_user
-from ..tensor import DETACH, Tensor
+from ..tensor import Tensor
+from ..tensor.tensor import DETACH
 from .graph import Constant, Graph, ModuleCall, Node, Value, argument_name
 from .structure import Ref, copied, leaves, replace
 

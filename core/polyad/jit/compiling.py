@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..backend import registry
 from ..backend.graphs import CapturedGraph, CompiledGraph, GraphCall, GraphValue
-from ..device import Device
+from ..base.device import Device
+from ..base.state import state, warn_user
+from ..devices import registry
 from ..dispatch.op import OPS, Op
-from ..dispatch.wrapped import Wrapped
 from ..errors import CompilerFailure, KernelFailure
 from ..random import Generator
-from ..state import state, warn_user
 from ..tensor import Tensor
+from ..transforms.wrapped import Wrapped
 from .structure import Ref, leaves, replace
 
 if TYPE_CHECKING:

@@ -11,16 +11,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from ..base.state import state
 from ..errors import ArgumentError, ArgumentTypeError, DeviceError, DTypeError, ShapeError
-from ..state import state
 from ..tensor import Tensor
 from .structure import Ref, leaves, replace
 
 if TYPE_CHECKING:
-    from ..device import Device
+    from ..base.device import Device
+    from ..base.dtypes import DType
     from ..dispatch.effects import Effect
     from ..dispatch.op import Op
-    from ..dtypes import DType
     from .compiling import Compiled
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..base.dtypes import DType
 from ..dispatch.effects import Effect
-from ..dtypes import DType
 from ..tensor import Tensor
 from .graph import Graph, Node, Value
 from .structure import Ref, leaves

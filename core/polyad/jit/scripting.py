@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final as Final, TypeVar
 
+from ..base.state import state
 from ..compatibility.absent import stand_in
 from ..errors import ArgumentTypeError, safe_repr
 from ..nn.modules.module import Module
-from ..state import state
 from .capture import Capture
 
 T = TypeVar("T")

@@ -11,8 +11,8 @@ from typing import Any
 
 from ..autograd.gradcheck import gradcheck, gradgradcheck
 from ..autograd.gradients import grad
-from ..backend import registry
-from ..dtypes import COMPLEX, FLOATING, complex128, float64
+from ..base.dtypes import COMPLEX, FLOATING, complex128, float64
+from ..devices import registry
 from ..errors import ArgumentError, safe_repr
 from ..func import vmap
 from ..history.grad_mode import no_grad

@@ -19,8 +19,9 @@ from typing import Any
 from .. import ops
 from ..autograd.function import Function
 from ..autograd.hooks import place_of
-from ..backend import fallback
-from ..backend.registry import get_default_device
+from ..base.state import state
+from ..devices import fallback
+from ..devices.registry import get_default_device
 from ..dispatch.inplace import check_writable, wrote
 from ..errors import (
     ArgumentError,
@@ -33,7 +34,6 @@ from ..errors import (
     safe_repr,
 )
 from ..ops.shaping.joining import stack
-from ..state import state
 from ..tensor import Tensor
 from .schema import Schema, schema_of
 
@@ -425,7 +425,7 @@ def _function_of(op: CustomOpDef) -> type[Function]:
             return op.batched(
                 info, tuple(dims), *[value for argument, value in given if not argument.keyword_only], **by_name
             )
-        from ..batching.loops import note as note_loop
+        from ..transforms.batching.loops import note as note_loop
 
         note_loop(op.name, info.batch_size)
         samples = [

@@ -12,8 +12,8 @@ import typing
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from ..device import Device
-from ..dtypes import DType
+from ..base.device import Device
+from ..base.dtypes import DType
 from ..errors import ArgumentError, ArgumentTypeError, safe_repr, wrong_type
 from ..tensor import Tensor
 

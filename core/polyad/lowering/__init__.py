@@ -14,7 +14,7 @@ nothing is written a second time.
 
 from __future__ import annotations
 
-from .. import provided
+from ..base import provided
 
 provided.why_composed.fill_later(f"{__name__}.kernels", "why_composed")
 provided.lowered_kernel.fill_later(f"{__name__}.kernels", "lowered_kernel")

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from ..backend.interface import Signature, TensorType
 from ..backend.runtime import Runtime
+from ..base.layout import Layout
 from ..codegen.kernels import PointwiseKernel
 from ..codegen.kernels.layouts import PerLayout
 from ..codegen.kernels.pointwise import check_one_shape
 from ..dispatch.plan import body_kernel
 from ..dispatch.structure import Opaque, Pointwise, Reduction, Rowwise
 from ..dispatch.views import layout_of
-from ..layout import Layout
 from ..tensor import Tensor
 from .numbers import Guards, Read
 from .running import StepsKernel, pointwise_form, pointwise_into_many

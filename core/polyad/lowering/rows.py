@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
+from ..base.dtypes import DType
+from ..base.layout import Layout, Shape, broadcast_strides, contiguous_strides, reduced_shape
 from ..codegen import Expression, Operand, Place, RowValue, Stage
 from ..codegen.expression import KEPT, inside, leaves_of, substituted
-from ..dtypes import DType
-from ..layout import Layout, Shape, broadcast_strides, contiguous_strides, reduced_shape
 from .steps import Read, Step
 
 

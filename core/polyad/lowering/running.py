@@ -9,12 +9,12 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from ..backend.runtime import Launch, Runtime
+from ..base.dtypes import DType
+from ..base.layout import Layout, Shape, broadcast_layout, contiguous_strides, reduced_shape
 from ..codegen import Expression, Operand, RowValue, Scalar, by_memory
 from ..codegen.expression import leaves_of, substituted
 from ..codegen.kernels import PointwiseKernel, ReductionKernel, RowwiseKernel, TableKernel
 from ..codegen.kernels.numbers import Packing
-from ..dtypes import DType
-from ..layout import Layout, Shape, broadcast_layout, contiguous_strides, reduced_shape
 from .rows import Rows, grouped
 from .steps import Read, Step, Steps
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from ..base.dtypes import DType
+from ..base.layout import Layout, Shape
 from ..codegen import Expression
-from ..dtypes import DType
-from ..layout import Layout, Shape
 
 
 class Read(NamedTuple):

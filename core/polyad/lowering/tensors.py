@@ -16,22 +16,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..backend.interface import Signature, TensorType
-from ..backend.registry import tensor_type
-from ..codegen import Apply, Expression, Literal, Operand, Scalar, apply, cast, has_formula
-from ..codegen.expression import leaves_of, substituted
-from ..codegen.formulas import OPS as FORMULAS, is_cheap
-from ..codegen.kernels.reduction_ops import REDUCERS, reduced_dtype
-from ..codegen.writer import letter_of
-from ..device import Device
-from ..dispatch.effects import Effect
-from ..dispatch.half_numbers import rounded, to_round
-from ..dispatch.levels import Level
-from ..dispatch.plan import NUMBERS, Plan, signature_of
-from ..dispatch.promotion import first
-from ..dispatch.structure import Laid
-from ..dispatch.wrapped import Handle, Wrapped
-from ..dtypes import INTEGER, DType, iinfo
-from ..layout import (
+from ..base.device import Device
+from ..base.dtypes import INTEGER, DType, iinfo
+from ..base.layout import (
     Layout,
     Shape,
     Strides,
@@ -42,8 +29,21 @@ from ..layout import (
     reduced_shape,
     result_strides,
 )
-from ..state import state
+from ..base.state import state
+from ..codegen import Apply, Expression, Literal, Operand, Scalar, apply, cast, has_formula
+from ..codegen.expression import leaves_of, substituted
+from ..codegen.formulas import OPS as FORMULAS, is_cheap
+from ..codegen.kernels.reduction_ops import REDUCERS, reduced_dtype
+from ..codegen.writer import letter_of
+from ..devices.registry import tensor_type
+from ..dispatch.effects import Effect
+from ..dispatch.half_numbers import rounded, to_round
+from ..dispatch.plan import NUMBERS, Plan, signature_of
+from ..dispatch.promotion import first
+from ..dispatch.structure import Laid
 from ..tensor import Tensor
+from ..transforms.levels import Level
+from ..transforms.wrapped import Handle, Wrapped
 from .numbers import DeferredNumber, Guards, Read as ReadNumber, fixed
 from .steps import Read, Step, Steps
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, MutableMapping
 from typing import Any, Protocol
 
-from ..device import Device
-from ..dtypes import DType
+from ..base.device import Device
+from ..base.dtypes import DType
+from ..base.memory_formats import MemoryFormat
 from ..errors import ArgumentTypeError, DTypeError
 from ..history.grad_mode import no_grad
-from ..memory_formats import MemoryFormat
 from ..tensor import Tensor
 from .parameter import is_lazy
 

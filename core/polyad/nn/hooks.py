@@ -22,8 +22,8 @@ from collections.abc import Callable, Iterator, MutableMapping
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from ..autograd.passing import pass_through
+from ..base.state import state
 from ..errors import PolyadError
-from ..state import state
 from ..tensor import Tensor
 
 if TYPE_CHECKING:

@@ -13,14 +13,15 @@ from typing import Any
 
 from .. import linalg, special
 from ..arguments import explain
-from ..backend import registry
-from ..dtypes import float32, float64
+from ..base.dtypes import float32, float64
+from ..base.state import warn_user
+from ..devices import registry
 from ..errors import ArgumentError, ArgumentTypeError, safe_repr
 from ..functions import empty, rand
 from ..history.grad_mode import no_grad
 from ..random import Generator
-from ..state import warn_user
-from ..tensor import Tensor, has_data
+from ..tensor import Tensor
+from ..tensor.tensor import has_data
 
 __all__ = [
     "calculate_gain",

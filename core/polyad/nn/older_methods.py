@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, TypeVar
 
-from .. import provided
 from ..arguments import explain
+from ..base import provided
 from ..history.hooks import RemovableHandle
 from .hook_methods import HookMethods
 from .hooks import HookTable, LegacyBackwardHook, PostHook, PreHook

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeGuard
 
-from ..device import Device
-from ..dtypes import DType
+from ..base.device import Device
+from ..base.dtypes import DType
 from ..errors import ArgumentTypeError, PolyadError
 from ..ops.creation.factories import empty
 from ..tensor import Tensor

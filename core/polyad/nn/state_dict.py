@@ -15,10 +15,11 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol, cast
 
+from ..base.state import warn_user
 from ..errors import ArgumentTypeError, NotSupported, PolyadError, describe, safe_repr
 from ..history.grad_mode import no_grad
-from ..state import warn_user
-from ..tensor import Tensor, has_data
+from ..tensor import Tensor
+from ..tensor.tensor import has_data
 from .hooks import HookError, StateHooks
 from .parameter import Parameter, is_lazy
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from ..base.dtypes import DType
+from ..base.memory_formats import MemoryFormat
 from ..dispatch.op import function, method, prop
 from ..dispatch.promotion import common_dtype
-from ..dtypes import DType
 from ..errors import ArgumentTypeError, NotSupported, ShapeError
-from ..memory_formats import MemoryFormat
-from ..storage import InferenceView
-from ..tensor import Tensor, check_tensor
+from ..tensor import Tensor
+from ..tensor.storage import InferenceView
+from ..tensor.tensor import check_tensor
 
 if TYPE_CHECKING:
     Number = bool | int | float | complex

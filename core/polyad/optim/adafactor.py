@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..dtypes import finfo
+from ..base.dtypes import finfo
 from ..errors import ArgumentError, NotSupported
 from ..ops.creation.factories import zeros, zeros_like
 from ..ops.optim.adafactor import _adafactor_step, _adafactor_vector_step

@@ -20,15 +20,15 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar, TypeVar
 
 from ..arguments import Explained, explained_call
-from ..dtypes import float32, float64, get_default_dtype
+from ..base.dtypes import float32, float64, get_default_dtype
+from ..base.kinds import State
+from ..base.layout import has_internal_overlap
+from ..base.state import state as thread, user_line, warn_user
 from ..errors import ArgumentError, ArgumentTypeError, NotSupported, PolyadError, describe, wrong_type
 from ..history.grad_mode import enable_grad, set_grad_enabled
 from ..history.hooks import RemovableHandle, register
-from ..kinds import State
-from ..layout import has_internal_overlap
 from ..ops.creation.factories import tensor
 from ..ops.pointwise.complex_numbers import view_as_real
-from ..state import state as thread, user_line, warn_user
 from ..tensor import Tensor
 from .step_hooks import ON_ALL, register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal
 
 from ..arguments import explain
-from ..device import Device
-from ..dtypes import int64
+from ..base.device import Device
+from ..base.dtypes import int64
 from ..errors import ArgumentError, OptionError
 from ..history.grad_mode import no_grad
 from ..nn.modules.batchnorm import BatchNorm

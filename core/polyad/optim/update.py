@@ -16,11 +16,11 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..base.layout import contiguous_strides
+from ..base.state import state
 from ..dispatch.inplace import check_writable, write
 from ..dispatch.op import Op, op_of
 from ..dispatch.plan import Plan, array_of, describe_failure, explained_by_shapes, find_plan
-from ..layout import contiguous_strides
-from ..state import state
 from ..tensor import Tensor
 
 __all__ = ["advance", "update"]

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..base.dtypes import int64
+from ..devices.streams import current_stream
 from ..dispatch.catalogue import PUBLIC
-from ..dtypes import int64
 from ..errors import NotSupported
-from ..streams import current_stream
 
 if TYPE_CHECKING:
-    from ..device import Device
+    from ..base.device import Device
     from .generator import Generator
 
 

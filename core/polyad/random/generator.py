@@ -14,11 +14,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from ..device import Device
+from ..base.device import Device
+from ..base.locks import Lock
+from ..base.state import state
 from ..dispatch.catalogue import PUBLIC
 from ..errors import ArgumentError, ArgumentTypeError, NotSupported, safe_repr
-from ..locks import Lock
-from ..state import state
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -115,7 +115,7 @@ class Generator:
 
     def get_state(self) -> Tensor:
         """Seed and offset as a uint8 tensor of 16 bytes, little end first."""
-        from ..dtypes import uint8
+        from ..base.dtypes import uint8
 
         with self._lock:
             state = self._seed.to_bytes(8, "little") + self._offset.to_bytes(8, "little")
@@ -124,7 +124,7 @@ class Generator:
 
     def set_state(self, new_state: Tensor) -> Generator:
         """Go on from a state that `get_state` gave. Raises TypeError for anything else, and changes nothing then."""
-        from ..dtypes import uint8
+        from ..base.dtypes import uint8
         from ..tensor import Tensor
 
         if (

@@ -27,7 +27,8 @@ import stat
 from collections.abc import Callable, Mapping
 from typing import IO, Any
 
-from ..device import Device
+from ..base.device import Device
+from ..base.state import warn_user
 from ..errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -44,7 +45,6 @@ from ..files.json_text import LONGEST
 from ..interop.npz import arrays_of, is_archive_of_arrays
 from ..interop.numpy import flat_array
 from ..ops.creation.factories import empty
-from ..state import warn_user
 from ..tensor import Tensor
 from .checkpoints import CheckpointManager
 from .classes import FileClasses, add_safe_globals, clear_safe_globals, get_safe_globals, safe_globals

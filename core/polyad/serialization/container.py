@@ -22,10 +22,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import IO, Any
 
-from .. import dtypes
+from ..base import dtypes
+from ..base.layout import is_addressable
 from ..errors import SerializationError
 from ..files.json_text import LONGEST, excess, parsed
-from ..layout import is_addressable
 from .source import Source, damaged, of_each
 
 __all__ = ["Blob", "Contents", "contents_of", "damaged", "header_length", "read_container", "write_container"]

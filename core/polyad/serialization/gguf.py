@@ -16,10 +16,10 @@ import struct
 from collections.abc import Callable
 from typing import Any
 
-from .. import dtypes
-from ..dtypes import DType
+from ..base import dtypes
+from ..base.dtypes import DType
+from ..base.layout import is_addressable
 from ..interop.quantized import FORMATS, dequantized
-from ..layout import is_addressable
 from ..tensor import Tensor
 from .container import Blob, swapped
 from .source import Source, damaged

@@ -7,8 +7,8 @@ import mmap
 from types import TracebackType
 from typing import Any
 
+from ..base.device import Device
 from ..compatibility.absent import stand_in
-from ..device import Device
 from ..errors import ArgumentError, DeviceError, NotSupported, safe_repr
 
 __all__ = [

@@ -18,8 +18,8 @@ from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 
-from ..device import Device
-from ..dtypes import DType
+from ..base.device import Device
+from ..base.dtypes import DType
 from ..tensor import Tensor
 
 __all__ = ["Classes", "Known", "Pending", "PickleError", "read_pickle", "set_of"]

@@ -17,10 +17,10 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from .. import dtypes
-from ..device import Device
-from ..dtypes import DType
-from ..layout import Size, is_addressable
+from ..base import dtypes
+from ..base.device import Device
+from ..base.dtypes import DType
+from ..base.layout import Size, is_addressable
 from ..nn.parameter import Buffer, Parameter
 from ..tensor import Tensor
 from .classes import FileClasses

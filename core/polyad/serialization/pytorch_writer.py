@@ -14,13 +14,13 @@ import pickle
 from collections import OrderedDict
 from typing import Any, ClassVar
 
-from ..device import Device
-from ..dtypes import DType
+from ..base.device import Device
+from ..base.dtypes import DType
+from ..base.layout import Size
+from ..base.state import warn_user
 from ..errors import ArgumentTypeError, PolyadError, SerializationError
-from ..layout import Size
 from ..nn.modules import Module
 from ..nn.parameter import Buffer, Parameter, is_lazy
-from ..state import warn_user
 from ..tensor import Tensor
 from .container import swapped
 from .pickles import PickleError

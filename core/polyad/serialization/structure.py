@@ -28,11 +28,11 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
-from .. import dtypes
-from ..device import Device
+from ..base import dtypes
+from ..base.device import Device
+from ..base.layout import Size, is_addressable, is_contiguous
 from ..errors import ArgumentError, ArgumentTypeError, SerializationError
 from ..files import parsed
-from ..layout import Size, is_addressable, is_contiguous
 from ..nn.parameter import Buffer, Parameter
 from ..random.generator import Generator
 from ..tensor import Tensor

@@ -10,10 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from .. import dtypes
-from ..dtypes import DType
+from ..base import dtypes
+from ..base.dtypes import DType
+from ..base.layout import contiguous_strides
 from ..errors import NoData
-from ..layout import contiguous_strides
 from ..tensor import Tensor
 
 __all__ = ["Laid", "bytes_of", "lay_out", "memory_of"]

@@ -14,11 +14,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..arguments import explain
-from ..device import Device
-from ..dtypes import DType, float32, float64, get_default_dtype
+from ..base.device import Device
+from ..base.dtypes import DType, float32, float64, get_default_dtype
+from ..base.memory_formats import MemoryLayout, strided
 from ..errors import ArgumentError, ArgumentTypeError
 from ..functions import arange, cos, empty, exp, i0, linspace, ones, pow, sin, sqrt, tensor
-from ..memory_formats import MemoryLayout, strided
 from ..tensor import Tensor
 
 __all__ = [

@@ -16,7 +16,8 @@ PyTorch; nothing is defined in this file.
 import importlib
 from types import ModuleType
 
-from polyad.utils import checkpoint, data, dlpack, viz
+from polyad.inspection import viz
+from polyad.utils import checkpoint, data, dlpack
 
 __all__ = ["benchmark", "checkpoint", "data", "dlpack", "flop_counter", "hooks", "tensorboard", "viz"]
 

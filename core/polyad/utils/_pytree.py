@@ -1,4 +1,4 @@
-"""PyTorch's names for what `polyad.trees` does: nested containers as their leaves and a structure."""
+"""PyTorch's names for what `polyad.base.trees` does: nested containers as their leaves and a structure."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 from polyad.arguments import explain
 
+from ..base.trees import LEAF, IsLeaf, Tree, flatten, register, same_order
 from ..errors import ArgumentError, ArgumentTypeError, safe_repr
-from ..trees import LEAF, IsLeaf, Tree, flatten, register, same_order
 
 __all__ = [
     "LeafSpec",

@@ -13,7 +13,9 @@ from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Any
 
-from ..device import Device
+from ..base.device import Device
+from ..base.state import state
+from ..base.trees import flatten, map_leaves
 from ..dispatch.declared import Op
 from ..dispatch.effects import Effect
 from ..dispatch.modes import Mode
@@ -23,9 +25,7 @@ from ..errors import ArgumentTypeError, NoData
 from ..functions import empty
 from ..history.grad_mode import no_grad
 from ..nn.modules.module import Module
-from ..state import state
 from ..tensor import Tensor
-from ..trees import flatten, map_leaves
 
 __all__ = ["FlopCounterMode", "flop_registry", "register_flop_formula"]
 

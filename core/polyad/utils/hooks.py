@@ -6,9 +6,9 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+from ..base.state import warn_user
 from ..compatibility.absent import stand_in
 from ..history.hooks import RemovableHandle
-from ..state import warn_user
 from ..tensor import Tensor
 
 __all__ = ["BackwardHook", "RemovableHandle", "unserializable_hook", "warn_if_has_hooks"]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import polyad
 from polyad import Tensor
+from polyad.base.kinds import Positive
+from polyad.base.state import warn_user
 from polyad.errors import ArgumentError, ShapeError
-from polyad.kinds import Positive
-from polyad.state import warn_user
 
 from .metric import Metric
 

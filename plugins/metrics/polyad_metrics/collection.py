@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from polyad.arguments import Explained
+from polyad.base.kinds import State
 from polyad.errors import ArgumentError
-from polyad.kinds import State
 
 from .metric import Metric
 

@@ -11,8 +11,8 @@ from typing import Any, Self
 import polyad
 from polyad import Tensor
 from polyad.arguments import Explained
+from polyad.base.kinds import State
 from polyad.errors import ArgumentError, ArgumentTypeError, DTypeError
-from polyad.kinds import State
 
 
 class Metric(Explained, ABC):

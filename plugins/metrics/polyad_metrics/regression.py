@@ -14,8 +14,8 @@ from typing import Literal, NamedTuple
 
 import polyad
 from polyad import Tensor
+from polyad.base.kinds import Count, Positive
 from polyad.errors import ArgumentError, DTypeError, ShapeError
-from polyad.kinds import Count, Positive
 
 from .aggregation import OfErrors
 from .metric import Metric

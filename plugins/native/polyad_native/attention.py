@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from polyad.backend.interface import Signature
+from polyad.base.layout import broadcast_shapes
 from polyad.errors import ShapeError
-from polyad.layout import broadcast_shapes
 
 from .choosing import Call, NotNative
 from .engine import attending, function

@@ -16,12 +16,12 @@ import numpy as np
 from polyad.backend import Kernel, TensorType
 from polyad.backend.c_compiler import NoCompiler
 from polyad.backend.interface import Signature
-from polyad.backend.preparation import prepare
-from polyad.backend.registry import get
-from polyad.dtypes import DType
+from polyad.base.dtypes import DType
+from polyad.base.state import warn_user
+from polyad.devices.preparation import prepare
+from polyad.devices.registry import get
 from polyad.errors import CompilerFailure
 from polyad.interop.numpy import numpy_dtype
-from polyad.state import warn_user
 
 from .engine import engine, function, matrices
 from .repeating import Known

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from polyad.backend.c_compiler import Wanted, on_disk
-from polyad.dtypes import DType, bfloat16, float16, float32, float64
+from polyad.base.dtypes import DType, bfloat16, float16, float32, float64
 from polyad.errors import CompilerFailure
 from polyad_numpy import allocator, workers
 

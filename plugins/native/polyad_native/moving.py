@@ -9,9 +9,9 @@ import numpy as np
 
 from polyad.backend import Kernel
 from polyad.backend.interface import Signature
-from polyad.backend.preparation import prepare
-from polyad.backend.registry import get
-from polyad.dtypes import float32, float64
+from polyad.base.dtypes import float32, float64
+from polyad.devices.preparation import prepare
+from polyad.devices.registry import get
 from polyad_numpy.kernels.random.sampling import Words
 
 from . import engine

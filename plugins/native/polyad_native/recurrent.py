@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from polyad.backend.interface import Signature
-from polyad.dtypes import bfloat16, float16, float32
+from polyad.base.dtypes import bfloat16, float16, float32
 
 from .choosing import Call, NotNative
 from .engine import function, matrices, recurring

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 from polyad.backend import Backend
-from polyad.backend.registry import get
 from polyad.backend.runtime import Launch, Runtime
+from polyad.base.device import Device
+from polyad.base.dtypes import DType
+from polyad.base.layout import Layout, Shape, Strides
 from polyad.codegen import CPU, C, DeviceDescription, KernelSource
-from polyad.device import Device
-from polyad.dtypes import DType
+from polyad.devices.registry import get
 from polyad.interop.numpy import numpy_dtype
-from polyad.layout import Layout, Shape, Strides
 
 from .compiler import compiled, vector_math
 from .engine import AS_WRITTEN, engine, entry, text

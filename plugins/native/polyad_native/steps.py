@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from polyad.backend.interface import Kernel, Many, Signature, TensorType
-from polyad.backend.preparation import prepare
-from polyad.backend.registry import get
-from polyad.dtypes import float32, float64
+from polyad.base.dtypes import float32, float64
+from polyad.devices.preparation import prepare
+from polyad.devices.registry import get
 
 from .choosing import available, least, unspecialized
 from .engine import steps

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from polyad.backend.interface import KernelSupply
-from polyad.dtypes import bfloat16, float16
+from polyad.base.dtypes import bfloat16, float16
 from polyad_numpy.kernels.random.sampling import words_from
 
 from .choosing import chosen, quick

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from importlib.metadata import entry_points
 from typing import Any
 
-from polyad import extras
+from polyad.base import extras
 from polyad.errors import ArgumentError
 
 __all__ = ["GROUP", "Tracker", "available", "needed", "open_tracker"]

@@ -110,8 +110,8 @@ def works():
 
 
 def _attention():
-    from polyad.dtypes import bfloat16, float16
-    from polyad.layout import contiguous_strides
+    from polyad.base.dtypes import bfloat16, float16
+    from polyad.base.layout import contiguous_strides
     from polyad_cupy.kernels.nn import cudnn_attention as by_cudnn
 
     for case, dtype, backward in product((*by_cudnn._TRIED, *ATTENTION), (float16, bfloat16), (False, True)):
@@ -130,7 +130,7 @@ def _attention():
 
 
 def _convolutions():
-    from polyad.dtypes import bfloat16, float16, float32, float64
+    from polyad.base.dtypes import bfloat16, float16, float32, float64
     from polyad_cupy.kernels.nn import cudnn_convolution as by_cudnn
 
     shapes = [(*case[:6], last) for case in by_cudnn._TRIED for last in (False, True)]

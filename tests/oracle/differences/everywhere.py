@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from polyad import errors
-from polyad.dtypes import FLOATING, INTEGER, complex128, uint8
+from polyad.base.dtypes import FLOATING, INTEGER, complex128, uint8
 from polyad_conformance.tolerance import eps, wide
 
 from ..calls import Call, Given, contiguous, expanded, leaves, mapped, row_major, transposed

@@ -7,7 +7,7 @@ import re
 import numpy as np
 
 from polyad import errors
-from polyad.dtypes import FLOATING, INTEGER, iinfo
+from polyad.base.dtypes import FLOATING, INTEGER, iinfo
 
 from ..calls import Call, Given, contiguous, gapped, leaves, row_major
 from ..outcomes import Mismatch, Outcome

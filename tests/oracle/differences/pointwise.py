@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 
-from polyad.dtypes import finfo
+from polyad.base.dtypes import finfo
 from polyad_conformance.tolerance import wide
 
 from ..calls import Call, Given, contiguous, leaves

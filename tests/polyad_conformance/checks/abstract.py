@@ -7,8 +7,8 @@ from typing import Any
 
 import polyad
 from polyad.backend.bounds import ElementOutOfRange
-from polyad.device import Device
-from polyad.dtypes import DType, float32
+from polyad.base.device import Device
+from polyad.base.dtypes import DType, float32
 from polyad.errors import DivisionByZero, LinAlgError, NoData
 
 from ..calls import Target, function_of, outputs_of

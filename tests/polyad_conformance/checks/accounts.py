@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 import polyad
-from polyad.backend import API_VERSION, registry
+from polyad.backend import API_VERSION
 from polyad.backend.families import listed_unknown, unknown_kernels
-from polyad.device import Device
+from polyad.base.device import Device
+from polyad.base.dtypes import bool_, complex64, complex128, float32, float64
+from polyad.devices import registry
 from polyad.dispatch.op import OPS
-from polyad.dtypes import bool_, complex64, complex128, float32, float64
 from polyad.errors import OutOfMemory
 
 from ..calls import Target, UnsupportedByDeclaration

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 import polyad
-from polyad.batching import LoopWarning, Unbatchable
-from polyad.dtypes import DType, bfloat16, float16
+from polyad.base.dtypes import DType, bfloat16, float16
 from polyad.func import vjp, vmap
+from polyad.transforms.batching import LoopWarning, Unbatchable
 
 from ..calls import Target, draw, function_of, kwargs_of, magnitude_of, outputs_of, reference_of
 from ..layouts import contiguous, place, to_host

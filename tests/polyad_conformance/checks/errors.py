@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import polyad
-from polyad.dtypes import DType, float32
+from polyad.base.dtypes import DType, float32
 from polyad.errors import PolyadError, UndeclaredDType
 from polyad.interop.numpy import numpy_dtype
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from polyad.base.dtypes import DType, finfo
 from polyad.dispatch.structure import Pointwise
-from polyad.dtypes import DType, finfo
 from polyad.interop.numpy import numpy_dtype
 
 from ..calls import Target, draw

@@ -13,7 +13,7 @@ import numpy as np
 
 import polyad
 from polyad.autograd import forward_ad
-from polyad.dtypes import DType, complex64, complex128, float32, float64
+from polyad.base.dtypes import DType, complex64, complex128, float32, float64
 
 from ..calls import Target, function_of, generator, outputs_of
 from ..layouts import to_host

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import polyad
-from polyad.dtypes import DType, bfloat16, complex128, float16, float32, float64
+from polyad.base.dtypes import DType, bfloat16, complex128, float16, float32, float64
 from polyad.interop.numpy import numpy_dtype
 
 from ..calls import Target, draw, function_of, generator, kwargs_of, outputs_of, reference_of

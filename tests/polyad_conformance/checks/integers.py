@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 import polyad
+from polyad.base.dtypes import DType
 from polyad.dispatch.structure import Pointwise
-from polyad.dtypes import DType
 
 from ..calls import Expected, Target, draw, function_of, kwargs_of, result_dtypes
 from ..layouts import contiguous, to_host

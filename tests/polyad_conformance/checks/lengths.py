@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 
 import polyad
+from polyad.base.dtypes import DType, float32
 from polyad.dispatch.op import OPS, PUBLIC, Op
 from polyad.dispatch.structure import Last, Pointwise, Reduction, Rowwise
-from polyad.dtypes import DType, float32
 
 from ..calls import Expected, Target, draw, function_of, kwargs_of, outputs_of, reference_of
 from ..layouts import to_host

@@ -16,7 +16,7 @@ import numpy as np
 
 import polyad
 from polyad import nn
-from polyad.dtypes import bfloat16, float16, float32, float64
+from polyad.base.dtypes import bfloat16, float16, float32, float64
 from polyad.errors import PolyadError, UndeclaredDType
 from polyad.tensor import Tensor
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 import polyad
-from polyad.backend import fallback
-from polyad.dtypes import float32, uint8
+from polyad.base.dtypes import float32, uint8
+from polyad.devices import fallback
 from polyad.interop.numpy import numpy_dtype
 
 from ..calls import Target, UnsupportedByDeclaration

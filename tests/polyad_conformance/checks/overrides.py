@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import polyad
+from polyad.base.dtypes import DType
 from polyad.dispatch.op import OPS
-from polyad.dtypes import DType
 from polyad.errors import PolyadError
 
 from ..calls import Paths, Target, draw, function_of, kwargs_of, outputs_of

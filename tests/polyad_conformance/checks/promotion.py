@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import polyad
-from polyad.dtypes import DType, named
+from polyad.base.dtypes import DType, named
 from polyad.interop.numpy import numpy_dtype
 
 from ..calls import Target

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import polyad
-from polyad.dtypes import DType
+from polyad.base.dtypes import DType
 from polyad.interop.numpy import numpy_dtype, polyad_dtype
 
 from ..calls import Target

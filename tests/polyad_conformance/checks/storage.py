@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import polyad
-from polyad.dtypes import DType, bfloat16, uint8
+from polyad.base.dtypes import DType, bfloat16, uint8
 from polyad.interop.numpy import numpy_dtype
 
 from ..calls import Target

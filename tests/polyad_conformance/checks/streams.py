@@ -12,7 +12,7 @@ import numpy as np
 
 import polyad
 from polyad import accelerator
-from polyad.dtypes import float32
+from polyad.base.dtypes import float32
 
 from ..calls import Target, UnsupportedByDeclaration
 from .ordering import SIZE, TURNS, assert_all, busy, filled

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 import polyad
+from polyad.base.dtypes import DType
+from polyad.base.layout import has_internal_overlap
 from polyad.dispatch.op import PUBLIC
-from polyad.dtypes import DType
-from polyad.layout import has_internal_overlap
 
 from ..calls import (
     Expected,

@@ -7,8 +7,8 @@ import inspect
 import numpy as np
 
 import polyad
+from polyad.base.dtypes import DType, float32
 from polyad.dispatch.op import PUBLIC
-from polyad.dtypes import DType, float32
 from polyad.interop.numpy import numpy_dtype
 
 from ..calls import (

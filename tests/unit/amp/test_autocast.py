@@ -162,8 +162,8 @@ class TestPolicies:
 
     def test_a_backend_may_have_policies_of_its_own(self, monkeypatch):
         from polyad.amp import autocast_mode
-        from polyad.backend import registry
         from polyad.backend.capabilities import Capabilities
+        from polyad.devices import registry
 
         backend = registry.get("cpu")
         capabilities = Capabilities(autocast={"matmul": "as given", "gemm": "as given", "hypot": "lower"})

@@ -8,8 +8,8 @@ import pytest
 import polyad
 from polyad import nn
 from polyad.autograd import detect_anomaly, set_detect_anomaly
+from polyad.base.state import state
 from polyad.history.node import watchers
-from polyad.state import state
 
 INF = float("inf")
 

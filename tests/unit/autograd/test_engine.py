@@ -8,7 +8,7 @@ import pytest
 
 import polyad
 from polyad.autograd import grad
-from polyad.state import state
+from polyad.base.state import state
 
 
 def leaf(*values: float) -> polyad.Tensor:

@@ -599,7 +599,7 @@ def test_many_views_at_a_level_leave_nothing_behind() -> None:
     from polyad.autograd.forward_level import ForwardLevel
 
     with ForwardLevel() as _:
-        level = polyad.state.state.modes[-1]
+        level = polyad.base.state.state.modes[-1]
         x = level.dual("test", X, T)
         for _ in range(1000):
             x[0]

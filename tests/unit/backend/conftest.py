@@ -15,7 +15,7 @@ import pytest
 from polyad_tier0.backend import StorageOnly
 
 from polyad import backends
-from polyad.backend import registry
+from polyad.devices import registry
 
 
 class ToyBackend(StorageOnly):

@@ -12,8 +12,8 @@ from polyad_tier0.backend import StorageOnly, Stored
 import polyad
 from polyad import backends
 from polyad.backend import Kernel, cast_by_rule
+from polyad.base.layout import contiguous_strides
 from polyad.interop.numpy import numpy_dtype
-from polyad.layout import contiguous_strides
 
 
 def load(operand: Any, dtype: Any) -> Any:

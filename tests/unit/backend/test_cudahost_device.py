@@ -7,8 +7,8 @@ import pytest
 
 import polyad
 from polyad import backends, optim
-from polyad.backend import registry
 from polyad.codegen.kernels.tables import TableKernel
+from polyad.devices import registry
 from polyad.optim import update
 
 host = pytest.importorskip("polyad_cuda_on_host")

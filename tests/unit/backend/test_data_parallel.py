@@ -27,7 +27,7 @@ def test_on_two_devices(fake):
 
 
 def test_all_devices_by_default(fake, monkeypatch):
-    monkeypatch.setattr("polyad.backend.registry.names", lambda: ["cpu", "fake"])
+    monkeypatch.setattr("polyad.devices.registry.names", lambda: ["cpu", "fake"])
     layer = nn.Linear(2, 1).to("fake:0")
     both = nn.DataParallel(layer)
     assert [str(device) for device in both.device_ids] == ["fake:0", "fake:1"]

@@ -10,7 +10,7 @@ import pytest
 import polyad
 from polyad import backends
 from polyad.backend import Capabilities
-from polyad.dtypes import float32, float64
+from polyad.base.dtypes import float32, float64
 from polyad.errors import ArgumentError, DeviceError, MissingKernel
 
 

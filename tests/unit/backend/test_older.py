@@ -9,7 +9,7 @@ import pytest
 import polyad
 from polyad import backends
 from polyad.backend import API_VERSION, Backend, Capabilities
-from polyad.dtypes import float32
+from polyad.base.dtypes import float32
 from polyad.errors import BackendUnavailable
 
 VERSIONS = [(1, minor) for minor in range(API_VERSION[1])]

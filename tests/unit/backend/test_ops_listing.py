@@ -12,8 +12,8 @@ from rich.console import Console
 import polyad
 from polyad import backends
 from polyad.cli import main
-from polyad.diagnosis.ops_text import show_ops, text_of_ops
 from polyad.dispatch.op import OPS, primitives
+from polyad.inspection.diagnosis.ops_text import show_ops, text_of_ops
 from polyad.random import philox
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import pytest
 
 import polyad
-from polyad.backend import registry
+from polyad.devices import registry
 from polyad.dispatch.op import PUBLIC
 from polyad.errors import DeviceError, KernelFailure
 from polyad.utils.data import DataLoader, TensorDataset

@@ -9,14 +9,15 @@ import pytest
 
 import polyad
 from polyad import backends
-from polyad.backend import KernelSupply, plugins, registry
-from polyad.diagnosis.listing import PluginReport, plugin_fields
+from polyad.backend import KernelSupply
+from polyad.devices import plugins, registry
+from polyad.inspection.diagnosis.listing import PluginReport, plugin_fields
 
 SUPPLY = """
     import numpy
     import polyad
     from polyad.backend import Kernel, KernelSupply
-    from polyad.dtypes import float32
+    from polyad.base.dtypes import float32
 
     def loud(left, right):
         return numpy.multiply(left, right) + {mark}

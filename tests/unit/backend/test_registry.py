@@ -13,7 +13,8 @@ import pytest
 
 import polyad
 from polyad import backends
-from polyad.backend import API_VERSION, BackendInfo, registry
+from polyad.backend import API_VERSION, BackendInfo
+from polyad.devices import registry
 from polyad.errors import (
     ApiVersionMismatch,
     ArgumentError,
@@ -28,7 +29,7 @@ GOOD = """
     import threading
     import polyad
     from polyad.backend import BackendInfo, Capabilities
-    from polyad.dtypes import float32, int64
+    from polyad.base.dtypes import float32, int64
 
     created = []
 

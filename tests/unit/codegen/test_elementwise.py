@@ -299,7 +299,7 @@ def test_vectors_of_the_compiler(tmp_path: Path) -> None:
 
 @needs_compiler
 def test_every_dtype_is_computed_with(tmp_path: Path) -> None:
-    from polyad.dtypes import ALL
+    from polyad.base.dtypes import ALL
 
     for dtype in ALL:
         x = np.array([1, 0, 1], numpy_dtype(dtype))

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 import polyad
+from polyad.base.layout import broadcast_shapes, reduced_shape
 from polyad.dispatch.op import Op
 from polyad.dispatch.structure import (
     Contraction,
@@ -30,7 +31,6 @@ from polyad.dispatch.structure import (
     Structure,
 )
 from polyad.interop.numpy import polyad_dtype
-from polyad.layout import broadcast_shapes, reduced_shape
 from polyad.random import Generator
 from polyad.tensor import Tensor
 from polyad_conformance.calls import Paths, Target, draw, function_of, kwargs_of

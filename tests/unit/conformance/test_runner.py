@@ -31,7 +31,7 @@ SUITE = ("-m", "pytest", "--pyargs", "polyad_conformance", "-q", "-p", "no:cache
 
 BACKEND = """
 from polyad.backend import API_VERSION, BackendInfo, Capabilities, Kernel, registry
-from polyad.dtypes import float32, int64, bool_, float64
+from polyad.base.dtypes import float32, int64, bool_, float64
 from polyad_numpy.backend import NumpyBackend
 
 

@@ -5,7 +5,7 @@ import copy
 import pytest
 
 import polyad
-from polyad.backend import accelerators
+from polyad.devices import accelerators
 
 
 @pytest.mark.parametrize(

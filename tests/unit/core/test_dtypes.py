@@ -8,7 +8,7 @@ import copy
 import pytest
 
 import polyad
-from polyad import dtypes
+from polyad.base import dtypes
 
 # A row a dtype, its entries in the order of the rows.
 PROMOTED = {

@@ -50,7 +50,7 @@ def test_it_is_an_attribute_and_in_dir_but_loaded_by_nothing_else(tmp_path):
 
 
 def test_nothing_is_read_until_a_name_is_missing():
-    code = "import polyad, polyad.nn; print(polyad.backend.entry_points.declared.cache_info().currsize)"
+    code = "import polyad, polyad.nn; print(polyad.devices.entry_points.declared.cache_info().currsize)"
     assert run(Path(), code) == "0"
 
 

@@ -91,4 +91,4 @@ def test_names_that_the_package_still_has_are_imported() -> None:
 def test_an_old_path_is_told_to_a_fresh_program() -> None:
     run = subprocess.run([sys.executable, "-m", "polyad.backends.doctor"], capture_output=True, text=True)
     assert run.returncode == 1
-    assert "polyad.backends.doctor moved: import it from polyad.diagnosis.doctor" in run.stderr
+    assert "polyad.backends.doctor moved: import it from polyad.inspection.diagnosis.doctor" in run.stderr

@@ -7,12 +7,12 @@ import sys
 
 import pytest
 
-from polyad.provided import Slot
+from polyad.base.provided import Slot
 
 
 def test_importing_polyad_fills_every_slot() -> None:
     program = (
-        "import polyad.provided as provided\n"
+        "import polyad.base.provided as provided\n"
         "slots = {name: one for name, one in vars(provided).items() if isinstance(one, provided.Slot)}\n"
         "print(len(slots), [name for name, one in slots.items() if not one.filled])"
     )

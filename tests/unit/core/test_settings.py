@@ -9,8 +9,9 @@ from typing import ClassVar
 import pytest
 
 import polyad
-from polyad.backend import Backend, registry
+from polyad.backend import Backend
 from polyad.compatibility.absent import ABSENT
+from polyad.devices import registry
 from polyad.errors import NotSupported
 
 

@@ -16,7 +16,7 @@ except ImportError:
 @pytest.fixture
 def spare():
     """The name of a device that a test may break."""
-    from polyad.device import Device
+    from polyad.base.device import Device
     from polyad_cupy.runtime.device import opened
 
     device = opened(Device("cuda", 1))
@@ -36,7 +36,7 @@ class Kept:
 @pytest.fixture
 def device(monkeypatch):
     """Device cuda:0, of whose libraries nothing is known yet."""
-    from polyad.device import Device
+    from polyad.base.device import Device
     from polyad_cupy.kernels.products import cublaslt_matmul
     from polyad_cupy.libraries import cublaslt, proofs
     from polyad_cupy.runtime.device import opened

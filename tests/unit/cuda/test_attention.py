@@ -3,7 +3,7 @@
 import pytest
 
 import polyad
-from polyad.device import Device
+from polyad.base.device import Device
 from polyad.nn.attention import SDPBackend, sdpa_kernel
 from polyad_cupy.runtime.device import opened
 

@@ -5,7 +5,7 @@ import sys
 import pytest
 
 import polyad
-from polyad.device import Device
+from polyad.base.device import Device
 from polyad_cupy.kernels.nn import convolution as safe, cudnn_convolution as by_cudnn
 from polyad_cupy.libraries import cudnn as binding
 from polyad_cupy.runtime.device import opened

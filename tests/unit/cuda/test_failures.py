@@ -11,7 +11,7 @@ import pytest
 from cupy import simulation
 
 import polyad
-from polyad.device import Device
+from polyad.base.device import Device
 from polyad.errors import BackendUnavailable, CompilerFailure, DeviceError, IndexOutOfRange, KernelFailure, OutOfMemory
 from polyad_cupy.runtime.device import opened
 from polyad_cupy.runtime.programs import Programs

@@ -9,7 +9,7 @@ from cupy import simulation
 from cupy.cublaslt import Library
 
 import polyad
-from polyad.device import Device
+from polyad.base.device import Device
 from polyad.errors import DeviceError, NotSupported
 from polyad_cupy.libraries import cublaslt
 from polyad_cupy.runtime.device import opened

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import polyad
+from polyad.base.dtypes import float32, int64
 from polyad.cuda import set_sync_debug_mode
-from polyad.dtypes import float32, int64
 from polyad_conformance.calls import Target, draw, function_of, kwargs_of, outputs_of
 from polyad_conformance.checks.gradients import gradient_dtypes, prepare
 from polyad_conformance.checks.modules import as_tensors, build, draw as draw_inputs, tensors_in

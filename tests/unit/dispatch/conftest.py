@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from polyad.dispatch.catalogue import ATTRIBUTES, OPS, PUBLIC
-from polyad.tensor_methods import TensorMethods
+from polyad.tensor.methods import TensorMethods
 
 
 @pytest.fixture

@@ -100,7 +100,7 @@ def test_a_number_of_too_many_bits_is_not_said_to_need_memory(dtype: polyad.dtyp
 def test_a_result_that_is_a_view_of_a_temporary_is_a_tensor_of_its_own() -> None:
     from polyad_fake.backend import FakeBackend
 
-    from polyad.backend import registry
+    from polyad.devices import registry
 
     with polyad.backends.register("fake", FakeBackend()):
         x = polyad.tensor([1.0, -1.0, 2.0], device=registry.resolve_device("fake"))

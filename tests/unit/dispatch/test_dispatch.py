@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import polyad
-from polyad.backend import Kernel, plugins
+from polyad.backend import Kernel
+from polyad.devices import plugins
 from polyad.dispatch.catalogue import OPS, PUBLIC
 from polyad.dispatch.modes import Mode
 from polyad.dispatch.op import composite, function, gradient, op_of, primitive

@@ -18,6 +18,7 @@ import polyad.jit  # declares an effect
 from polyad import Tensor, func
 from polyad.autograd import forward_ad
 from polyad.autograd.passing import pass_through
+from polyad.base.state import state
 from polyad.dispatch.catalogue import ATTRIBUTES
 from polyad.dispatch.effects import EFFECTS, Effect, Record, Result, declare, exchanged
 from polyad.dispatch.modes import Mode
@@ -26,7 +27,6 @@ from polyad.history.hooks import RemovableHandle
 from polyad.history.node import Leaf, Node
 from polyad.ops.memory.conversion import to_device
 from polyad.ops.reductions.any_all import anywhere, check_all
-from polyad.state import state
 
 list(ATTRIBUTES)  # loads the families, and with them the effects that they declare
 

@@ -15,8 +15,8 @@ import pytest
 
 import polyad
 from polyad import Tensor
+from polyad.base.dtypes import complex64, float32
 from polyad.dispatch.op import PUBLIC
-from polyad.dtypes import complex64, float32
 from polyad_conformance.calls import draw, kwargs_of
 from polyad_conformance.sample import Sample
 from polyad_conformance.samples import families

@@ -11,8 +11,8 @@ import pytest
 import polyad
 from polyad import backends, jit
 from polyad.backend import Kernel
+from polyad.base.dtypes import float32, float64
 from polyad.dispatch.modes import Mode
-from polyad.dtypes import float32, float64
 from polyad.errors import ArgumentTypeError, DeviceError, MissingKernel
 from polyad_native.compiler import usable
 from polyad_numpy.backend import NumpyBackend
@@ -42,7 +42,7 @@ def sparse() -> Iterator[str]:
     backends.reset_fallback_report()
 
 
-def rows(log: polyad.dispatch.tracing.TraceLog) -> list[tuple[int, str, str, str]]:
+def rows(log: polyad.inspection.tracing.TraceLog) -> list[tuple[int, str, str, str]]:
     return [(entry.depth, entry.op, entry.path, entry.origin) for entry in log]
 
 

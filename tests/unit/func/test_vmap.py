@@ -8,13 +8,13 @@ import pytest
 
 import polyad
 from polyad import Tensor, nn
-from polyad.batching import LoopWarning
 from polyad.dispatch.op import OPS, composite
 from polyad.dispatch.structure import Rowwise
 from polyad.errors import TransformError
 from polyad.func import grad, loop_report, reset_loop_report, vmap
 from polyad.ops.declaring.shape_rules import same
 from polyad.testing import assert_close
+from polyad.transforms.batching import LoopWarning
 
 F = nn.functional
 
@@ -379,7 +379,7 @@ def test_one_position_for_each_sample() -> None:
 
 
 def test_every_op_has_a_rule() -> None:
-    from polyad.batching.rules import find
+    from polyad.transforms.batching.rules import find
 
     kinds = {name: find(op)[1] for name, op in OPS.items() if op.kind != "view"}
     assert [name for name, kind in kinds.items() if kind == "loop" and OPS[name].operands] == []

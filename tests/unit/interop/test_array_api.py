@@ -11,7 +11,7 @@ from hypothesis.extra import numpy as hnp
 
 import polyad
 from polyad import array_api as xp
-from polyad.backend import registry
+from polyad.devices import registry
 
 strict.set_array_api_strict_flags(api_version=xp.__array_api_version__)
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import polyad
-from polyad.backend import API_VERSION, BackendInfo, registry
+from polyad.backend import API_VERSION, BackendInfo
+from polyad.devices import registry
 from polyad.interop.numpy import polyad_dtype
 from polyad.utils.dlpack import from_dlpack, to_dlpack
 

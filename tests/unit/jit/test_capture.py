@@ -355,7 +355,7 @@ def test_a_failing_function_leaves_no_mode_behind() -> None:
 
     with pytest.raises(KeyError, match="mine"):
         jit.capture(work, tensor(1.0))
-    assert polyad.state.state.modes == ()
+    assert polyad.base.state.state.modes == ()
 
 
 # ------------------------------------------------------------------------------------------------------------ baked in

@@ -11,9 +11,9 @@ import pytest
 import polyad
 import polyad.nn.functional as F
 from polyad import nn, optim
+from polyad.base.state import state
 from polyad.errors import ArgumentError, ArgumentTypeError, AutogradError
-from polyad.linting import CODES, GradientsNotCleared, LintWarning
-from polyad.state import state
+from polyad.inspection.linting import CODES, GradientsNotCleared, LintWarning
 
 
 def found(program: Callable[[], None], **options) -> list[str]:
@@ -690,7 +690,7 @@ def test_the_same_numbers_with_and_without() -> None:
 def test_every_code_has_a_page_and_a_rule() -> None:
     from pathlib import Path
 
-    from polyad.linting import RULES
+    from polyad.inspection.linting import RULES
 
     page = (Path(__file__).parents[3] / "docs" / "lint.md").read_text()
     assert {rule.code for rule in RULES} == set(CODES)

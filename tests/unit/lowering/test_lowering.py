@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 
 import polyad
-from polyad.backend import registry
-from polyad.backend.registry import tensor_type
 from polyad.backend.runtime import Runtime
+from polyad.base.layout import Layout, broadcast_shapes
 from polyad.codegen import Literal, Operand, Scalar, where
 from polyad.codegen.expression import leaves_of
+from polyad.devices import registry
+from polyad.devices.registry import tensor_type
 from polyad.dispatch.op import OPS, Op
 from polyad.dispatch.plan import signature_of
 from polyad.dispatch.promotion import promoted
 from polyad.dispatch.structure import Opaque, Pointwise, Reduction, Rowwise, pointwise
-from polyad.layout import Layout, broadcast_shapes
 from polyad.lowering.kernels import LoweredKernel
 from polyad.lowering.tensors import NotLowered, lower
 from polyad.tensor import Tensor

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import polyad
-from polyad.dtypes import float32, float64
+from polyad.base.dtypes import float32, float64
 from polyad_native import compiler, recurrent
 from polyad_numpy.kernels.nn.recurrent import sequences
 

@@ -5,7 +5,7 @@ import pytest
 
 import polyad
 from polyad import optim
-from polyad.backend import registry
+from polyad.devices import registry
 from polyad.dispatch.op import op_of
 from polyad.ops.optim.adam import _adam_step
 from polyad_native import compiler

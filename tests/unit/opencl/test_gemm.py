@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from polyad.dtypes import bfloat16, float16, float32, float64, int8, int16, int32, int64, uint8
+from polyad.base.dtypes import bfloat16, float16, float32, float64, int8, int16, int32, int64, uint8
 from polyad.interop.numpy import numpy_dtype
 
 pytest.importorskip("pyopencl", reason="PyOpenCL is not installed: pip install 'polyad[opencl]'")

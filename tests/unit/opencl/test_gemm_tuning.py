@@ -12,7 +12,7 @@ import threading
 import numpy as np
 import pytest
 
-from polyad.dtypes import float32
+from polyad.base.dtypes import float32
 from polyad.errors import KernelFailure
 
 pytest.importorskip("pyopencl", reason="PyOpenCL is not installed: pip install 'polyad[opencl]'")

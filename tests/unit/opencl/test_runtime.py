@@ -333,7 +333,7 @@ def test_devices_side_by_side(opencl):
     made = run(
         """
         import polyad
-        from polyad.backend import registry
+        from polyad.devices import registry
         backend = registry.get("opencl")
         if backend.device_count() < 2:
             print("one device")
@@ -474,7 +474,7 @@ def test_no_platform_at_all(opencl, tmp_path):
 
 
 def test_float64_where_there_is_none(device, monkeypatch):
-    from polyad.backend import registry
+    from polyad.devices import registry
     from polyad_opencl.backend import OpenCLBackend
 
     class Narrow(OpenCLBackend):
@@ -528,7 +528,7 @@ def test_a_processor_is_no_accelerator(opencl, monkeypatch):
 
     from polyad_opencl.runtime import discovery
 
-    monkeypatch.setattr("polyad.backend.registry.names", lambda: ["cpu", "opencl"])
+    monkeypatch.setattr("polyad.devices.registry.names", lambda: ["cpu", "opencl"])
     others = [handle for handle in discovery.devices() if not handle.type & cl.device_type.CPU]
     assert polyad.accelerator.device_count() == len(others)
     assert polyad.accelerator.is_available() is bool(others)

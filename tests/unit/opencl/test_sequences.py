@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import polyad
+from polyad.base.device import Device
+from polyad.base.dtypes import bfloat16, float16, float32, float64, int32, int64, uint8
 from polyad.codegen.kernels import generated_kernels
-from polyad.device import Device
-from polyad.dtypes import bfloat16, float16, float32, float64, int32, int64, uint8
 from polyad.random.philox import words
 
 

@@ -371,7 +371,7 @@ STAGED = """
     import os, threading
     import numpy as np
     import polyad
-    from polyad.backend import registry
+    from polyad.devices import registry
 
     device = registry.get("opencl").device(polyad.device("opencl:0"))
     device.transfers.staged, device.transfers.staged_from, device.transfers.piece = True, 1, 1000

@@ -10,7 +10,7 @@ import polyad
 from polyad.dispatch.catalogue import ATTRIBUTES
 from polyad.nn import functional as F
 from polyad.ops.declaring.attach import OPERATORS
-from polyad.tensor_methods import TensorMethods
+from polyad.tensor.methods import TensorMethods
 
 
 def test_each_attribute_says_which_module_declares_it():

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import polyad
+from polyad.base.layout import contiguous_strides, is_dense
+from polyad.base.memory_formats import dense_strides_like
 from polyad.errors import AutogradError
-from polyad.layout import contiguous_strides, is_dense
-from polyad.memory_formats import dense_strides_like
 
 C128 = polyad.complex128
 

@@ -113,7 +113,7 @@ REACHED = [
     ("pickle", "loads"), ("importlib", "import_module"), ("functools", "partial"), ("types", "FunctionType"),
     ("types", "CodeType"), ("builtins", "type"), ("builtins", "map"), ("operator", "attrgetter"),
     ("polyad.hub", "os.system"), ("polyad", "os.system"), ("polyad.serialization", "os.system"), ("torch", "load"),
-    ("polyad.storage", "UntypedStorage"), ("ctypes", "CDLL"), ("numpy", "load"), ("numpy", "fromfile"),
+    ("polyad.tensor.storage", "UntypedStorage"), ("ctypes", "CDLL"), ("numpy", "load"), ("numpy", "fromfile"),
     ("polyad.nn.modules.linear", "Linear.__init__"), ("polyad.nn.modules.linear", "Linear.forward.__globals__"),
     ("torch.nn.modules.linear", "os"), ("tempfile", "TemporaryDirectory"), ("io", "open"), ("codecs", "open"),
 ]  # fmt: skip

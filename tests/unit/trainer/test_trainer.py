@@ -257,7 +257,7 @@ def test_lint_watches_the_first_steps():
         def training_step(self, batch, batch_idx):
             return torch.nn.functional.cross_entropy(self(batch[0]).expand(-1, 2).softmax(1), torch.zeros(4).long())
 
-    with pytest.warns(polyad.linting.LintWarning, match="PL008"):
+    with pytest.warns(polyad.inspection.linting.LintWarning, match="PL008"):
         quiet(max_epochs=1).fit(Twice(), data())
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -270,7 +270,7 @@ def test_lint_watches_until_it_may_say_never():
             super().__init__()
             self.idle = torch.nn.Linear(2, 1)
 
-    with pytest.warns(polyad.linting.LintWarning, match="PL007"):
+    with pytest.warns(polyad.inspection.linting.LintWarning, match="PL007"):
         quiet(max_epochs=5).fit(Idle(), data())
 
 

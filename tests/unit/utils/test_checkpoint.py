@@ -311,7 +311,7 @@ def test_default_device_comes_back(monkeypatch) -> None:
     devices = []
     x = polyad.ones(2, requires_grad=True)
     with polyad.device("cpu"):
-        y = checkpoint(lambda t: (devices.append(polyad.state.state.default_device), t.exp())[1], x)
+        y = checkpoint(lambda t: (devices.append(polyad.base.state.state.default_device), t.exp())[1], x)
     y.sum().backward()
     assert devices[0] is devices[1] is not None
 

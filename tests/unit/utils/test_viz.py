@@ -14,9 +14,9 @@ import polyad
 from polyad import nn
 from polyad.errors import ArgumentError, ArgumentTypeError, AutogradError
 from polyad.files import FileTrouble
+from polyad.inspection.viz.boxes import Box, Chart
+from polyad.inspection.viz.layering import arrange
 from polyad.utils import viz
-from polyad.utils.viz.boxes import Box, Chart
-from polyad.utils.viz.layering import arrange
 
 
 class Residual(nn.Module):

@@ -7,7 +7,7 @@ from typing import Any
 
 from polyad.backend import Kernel
 from polyad.backend.interface import Signature
-from polyad.dtypes import bool_
+from polyad.base.dtypes import bool_
 
 from . import cudnn_attention, fused_attention
 

@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from polyad.backend import Kernel
-from polyad.dtypes import ALL, DType, bfloat16, bool_, float16, float32
-from polyad.layout import contiguous_strides
+from polyad.base.dtypes import ALL, DType, bfloat16, bool_, float16, float32
+from polyad.base.layout import contiguous_strides
 from polyad_kernels.array import Array, new
 from polyad_kernels.kept import kept
 from polyad_kernels.kernels.memory import conversion as copying

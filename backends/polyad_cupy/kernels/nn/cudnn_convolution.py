@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from polyad.backends import cudnn as switches
-from polyad.dtypes import DType, bfloat16, float32, float64
-from polyad.layout import contiguous_strides, has_channels_last
+from polyad.base.dtypes import DType, bfloat16, float32, float64
+from polyad.base.layout import contiguous_strides, has_channels_last
 from polyad_kernels.array import Array, new
 from polyad_kernels.kept import kept
 from polyad_kernels.kernels.memory import conversion as copying

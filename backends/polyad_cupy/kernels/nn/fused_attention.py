@@ -15,10 +15,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from polyad.base.dtypes import DType, bfloat16, bool_, float16, float32
+from polyad.base.layout import broadcast_shapes, broadcast_strides
 from polyad.codegen import collapse
-from polyad.dtypes import DType, bfloat16, bool_, float16, float32
 from polyad.errors import ShapeError
-from polyad.layout import broadcast_shapes, broadcast_strides
 from polyad.settings import allowed_attention
 from polyad_kernels.array import Array, new
 from polyad_kernels.kept import kept

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from polyad.backend import Kernel
+from polyad.base.layout import broadcast_strides, contiguous_strides
 from polyad.codegen import collapse
-from polyad.layout import broadcast_strides, contiguous_strides
 from polyad_kernels.array import Array, new
 
 from ..pointwise.arithmetic import add_to

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from polyad.base.dtypes import DType
 from polyad.codegen import Operand
 from polyad.codegen.kernels import PointwiseKernel
-from polyad.dtypes import DType
 from polyad_kernels.array import Array
 from polyad_kernels.kept import kept
 

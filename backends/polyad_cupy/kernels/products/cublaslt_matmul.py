@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from polyad import get_float32_matmul_precision
+from polyad.base.dtypes import DType, float32
 from polyad.codegen import collapse
-from polyad.dtypes import DType, float32
 from polyad_kernels.array import Array, new
 from polyad_kernels.kept import kept
 

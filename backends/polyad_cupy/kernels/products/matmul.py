@@ -12,8 +12,8 @@ from typing import Any
 import cupy
 
 from polyad.backend import Kernel
-from polyad.dtypes import ALL, bfloat16, bool_, float16, float32
-from polyad.layout import broadcast_shapes, broadcast_strides
+from polyad.base.dtypes import ALL, bfloat16, bool_, float16, float32
+from polyad.base.layout import broadcast_shapes, broadcast_strides
 from polyad_kernels.array import Array, new
 from polyad_kernels.kernels.memory import conversion as copying
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from polyad.layout import coordinates
+from polyad.base.layout import coordinates
 
 from ...array import Array
 from ...kept import kept

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 
 from polyad.backend import Kernel
 from polyad.backend.bounds import out_of_range
-from polyad.dtypes import bfloat16, bool_, float16, float32, int32
-from polyad.layout import coordinates
+from polyad.base.dtypes import bfloat16, bool_, float16, float32, int32
+from polyad.base.layout import coordinates
 
 from ...array import Array, new
 from ...kept import kept

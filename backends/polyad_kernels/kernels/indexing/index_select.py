@@ -12,8 +12,8 @@ import numpy as np
 
 from polyad.backend import Kernel
 from polyad.backend.bounds import out_of_range
-from polyad.dtypes import int64
-from polyad.layout import coordinates
+from polyad.base.dtypes import int64
+from polyad.base.layout import coordinates
 
 from ...array import Array, new
 from ...kept import kept

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from polyad.backend import Kernel
-from polyad.dtypes import DType
+from polyad.base.dtypes import DType
 from polyad.errors import LinAlgError
 
 from ...array import Array, new

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from polyad.backend import Kernel
-from polyad.dtypes import DType, int32, int64
+from polyad.base.dtypes import DType, int32, int64
 from polyad.errors import IndexOutOfRange
 
 from ...array import Array, new

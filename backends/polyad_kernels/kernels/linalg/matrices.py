@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from polyad.dtypes import DType, complex64, complex128, float32, float64
+from polyad.base.dtypes import DType, complex64, complex128, float32, float64
 
 from ...array import Array, new
 from ...kept import kept

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from polyad.backend import Kernel
+from polyad.base.dtypes import DType
 from polyad.codegen.collapse import collapse
 from polyad.codegen.kernels import copying
-from polyad.dtypes import DType
 from polyad.interop.numpy import numpy_dtype
 
 from ...array import Array, new

@@ -11,7 +11,7 @@ import math
 from typing import Any
 
 from polyad.backend import Kernel
-from polyad.dtypes import DType, bfloat16, float16, float32, int64
+from polyad.base.dtypes import DType, bfloat16, float16, float32, int64
 
 from ...array import Array, new
 from ...kept import kept

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from polyad.backend import Kernel
-from polyad.dtypes import DType, int64
+from polyad.base.dtypes import DType, int64
 
 from ...array import Array, new
 from ...kept import kept

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from polyad.backend import Kernel
-from polyad.device import Device
-from polyad.dtypes import FLOATING, INTEGER, DType, float32
+from polyad.base.device import Device
+from polyad.base.dtypes import FLOATING, INTEGER, DType, float32
 from polyad.interop.numpy import numpy_dtype
 
 from ...quiet import quiet

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from polyad.backend import Kernel
-from polyad.dtypes import DType
+from polyad.base.dtypes import DType
 from polyad.interop.numpy import numpy_dtype
 
 from ...order import arranged

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from polyad.backend import Kernel
-from polyad.device import Device
+from polyad.base.device import Device
 
 from ...order import arranged
 from ...quiet import thread

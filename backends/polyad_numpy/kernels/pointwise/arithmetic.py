@@ -8,7 +8,7 @@ import numpy as np
 
 from polyad.backend import Kernel, TensorType
 from polyad.backend.interface import Signature
-from polyad.dtypes import INTEGER
+from polyad.base.dtypes import INTEGER
 from polyad.errors import DivisionByZero
 
 from ...fused import fused

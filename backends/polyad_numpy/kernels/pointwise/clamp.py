@@ -9,7 +9,7 @@ import numpy as np
 
 from polyad.backend import Kernel
 from polyad.backend.interface import Signature
-from polyad.dtypes import BOOL, FLOATING, INTEGER, DType, bfloat16, iinfo
+from polyad.base.dtypes import BOOL, FLOATING, INTEGER, DType, bfloat16, iinfo
 from polyad.interop.numpy import numpy_dtype
 
 from ...quiet import quiet

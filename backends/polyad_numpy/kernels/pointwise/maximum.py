@@ -8,7 +8,7 @@ import numpy as np
 
 from polyad.backend import Kernel, TensorType
 from polyad.backend.interface import Signature
-from polyad.dtypes import float16
+from polyad.base.dtypes import float16
 
 from ...fused import fused
 from ...ufunc import elementwise, ufunc

@@ -10,7 +10,7 @@ import numpy as np
 
 from polyad.backend import Kernel, TensorType
 from polyad.backend.interface import Signature
-from polyad.dtypes import bfloat16, bool_, float16
+from polyad.base.dtypes import bfloat16, bool_, float16
 
 from ...quiet import thread
 from ...workers import spread

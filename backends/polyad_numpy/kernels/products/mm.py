@@ -12,7 +12,7 @@ import numpy as np
 
 from polyad.backend import Kernel, TensorType
 from polyad.backend.interface import Signature
-from polyad.dtypes import bfloat16, float16
+from polyad.base.dtypes import bfloat16, float16
 
 from ...quiet import quiet, thread
 from .matmul import matmul

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from polyad.backend import Kernel
-from polyad.device import Device
-from polyad.dtypes import DType
+from polyad.base.device import Device
+from polyad.base.dtypes import DType
 from polyad.errors import ShapeError
 from polyad.interop.numpy import numpy_dtype
 from polyad.random.philox import KEY_STEPS, MULTIPLIERS, ONE_WORD_RANGE, ROUNDS
@@ -291,7 +291,7 @@ def _is_probability(numbers: Any) -> Any:
 
 
 def chances_of(probabilities: Any, generator: Any) -> Any:
-    from polyad.dtypes import float32, float64
+    from polyad.base.dtypes import float32, float64
 
     least, most = (
         thread.run(reduce, probabilities, None, initial=0.5) for reduce in (np.minimum.reduce, np.maximum.reduce)

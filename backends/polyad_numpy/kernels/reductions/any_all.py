@@ -9,7 +9,7 @@ import numpy as np
 
 from polyad.backend import Kernel
 from polyad.backend.interface import Signature
-from polyad.dtypes import bool_, uint8
+from polyad.base.dtypes import bool_, uint8
 
 from ...quiet import quiet
 from .sums import axis_of, dtype_of

@@ -8,7 +8,7 @@ import numpy as np
 
 from polyad.backend import Kernel, TensorType
 from polyad.backend.interface import Signature
-from polyad.dtypes import FLOATING, bfloat16
+from polyad.base.dtypes import FLOATING, bfloat16
 from polyad.interop.numpy import numpy_dtype
 
 from ...quiet import quiet

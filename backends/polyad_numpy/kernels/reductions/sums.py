@@ -14,7 +14,7 @@ import numpy as np
 
 from polyad.backend import Kernel, TensorType
 from polyad.backend.interface import Signature
-from polyad.dtypes import BOOL, INTEGER, DType
+from polyad.base.dtypes import BOOL, INTEGER, DType
 from polyad.interop.numpy import numpy_dtype
 
 from ...quiet import quiet

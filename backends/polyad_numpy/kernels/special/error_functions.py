@@ -15,7 +15,7 @@ import numpy as np
 
 from polyad.backend import Kernel, TensorType
 from polyad.backend.interface import Signature
-from polyad.dtypes import float64
+from polyad.base.dtypes import float64
 
 from ...fused import fused
 from .spreading import Call, scipy_ufunc, spreading

@@ -13,7 +13,7 @@ import numpy as np
 
 from polyad.backend import Kernel, TensorType
 from polyad.backend.interface import Signature
-from polyad.dtypes import FLOATING, bfloat16, float16
+from polyad.base.dtypes import FLOATING, bfloat16, float16
 from polyad.interop.numpy import numpy_dtype
 
 from ...order import arranged

@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 from polyad.backend import Kernel
+from polyad.base.device import Device
+from polyad.base.dtypes import INTEGER, DType, float32, float64, int64
 from polyad.codegen.kernels import generated_kernels
-from polyad.device import Device
-from polyad.dtypes import INTEGER, DType, float32, float64, int64
 from polyad_kernels.array import Array, new
 from polyad_kernels.kept import kept
 from polyad_kernels.source.walking import cut, local_size

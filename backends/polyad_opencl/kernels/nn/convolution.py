@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 
 from polyad.backend import Kernel
-from polyad.dtypes import ALL, DType, bool_, float32, float64, int32
-from polyad.layout import contiguous_strides
+from polyad.base.dtypes import ALL, DType, bool_, float32, float64, int32
+from polyad.base.layout import contiguous_strides
 from polyad_kernels.array import Array, new
 from polyad_kernels.kept import kept
 from polyad_kernels.kernels.memory import conversion as copying

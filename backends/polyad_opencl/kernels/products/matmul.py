@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from polyad.backend import Kernel
+from polyad.base.dtypes import ALL, DType, bool_
+from polyad.base.layout import contiguous_strides
 from polyad.codegen import broadcast_strides, collapse
-from polyad.dtypes import ALL, DType, bool_
-from polyad.layout import contiguous_strides
 from polyad_kernels.array import Array, new
 from polyad_kernels.kept import kept
 from polyad_kernels.kernels.memory import conversion as copying

@@ -8,9 +8,9 @@ from typing import Any
 
 from ...backend.interface import Kernel, Signature
 from ...backend.runtime import Runtime
-from ...device import Device
-from ...dtypes import INTEGER, DType, float32, float64, int64
-from ...layout import Layout, Shape, contiguous_strides
+from ...base.device import Device
+from ...base.dtypes import INTEGER, DType, float32, float64, int64
+from ...base.layout import Layout, Shape, contiguous_strides
 from ...tables.philox import KEY_STEPS, MULTIPLIERS, ROUNDS
 from ..expression import Expression, Operand, Place, Scalar, apply, cast
 from .layouts import PerLayout

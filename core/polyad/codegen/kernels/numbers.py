@@ -7,7 +7,7 @@ import struct
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...dtypes import FLOATING, DType, float64
+from ...base.dtypes import FLOATING, DType, float64
 from ..expression import Scalar
 
 Pack = Callable[[Any], tuple[bytes, ...]]

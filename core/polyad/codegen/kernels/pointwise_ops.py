@@ -11,8 +11,8 @@ from typing import Any
 
 from ...backend.interface import Kernel, Signature, TensorType
 from ...backend.runtime import Runtime
-from ...device import Device
-from ...dtypes import FLOATING, INTEGER, DType, iinfo
+from ...base.device import Device
+from ...base.dtypes import FLOATING, INTEGER, DType, iinfo
 from ...errors import DivisionByZero
 from ..expression import Expression, Operand, Scalar, apply
 from ..formulas import FORMULAS

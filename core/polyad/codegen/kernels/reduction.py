@@ -7,8 +7,8 @@ from collections.abc import Hashable, Sequence
 from typing import Any
 
 from ...backend.runtime import Runtime
-from ...dtypes import DType
-from ...layout import Layout, Shape, broadcast_layout, broadcast_shapes, contiguous_strides, reduced_shape
+from ...base.dtypes import DType
+from ...base.layout import Layout, Shape, broadcast_layout, broadcast_shapes, contiguous_strides, reduced_shape
 from ..elementwise import Leaves, lanes_for
 from ..expression import Expression, Operand, Place, cast
 from ..packs import pack_for

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ...backend.interface import Kernel, Signature
-from ...dtypes import FLOATING, INTEGER, DType, bool_, float32, int32, int64, uint8
-from ...layout import contiguous_strides
+from ...base.dtypes import FLOATING, INTEGER, DType, bool_, float32, int32, int64, uint8
+from ...base.layout import contiguous_strides
 from ..complex_numbers import either
 from ..expression import Expression, Operand, Place, Scalar, apply, cast, where
 from .pointwise import PointwiseKernel

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from ...device import Device
-from ...dtypes import DType
+from ...base.device import Device
+from ...base.dtypes import DType
+from ...base.kinds import Positive
 from ...errors import ConditionError, FeatureError
-from ...kinds import Positive
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 from .. import functional as F, init
 from ..parameter import Parameter, uninitialized
 from .linear import NonDynamicallyQuantizableLinear

@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from ...device import Device
-from ...dtypes import DType, bfloat16, float16, float32, int64
+from ...base.device import Device
+from ...base.dtypes import DType, bfloat16, float16, float32, int64
 from ...errors import ArgumentError
 from ...functions import cat
 from ...history.grad_mode import no_grad
 from ...ops.creation.factories import ones, tensor, zeros
-from ...tensor import Tensor, check_tensor, has_data
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor, has_data
 from .. import functional as F, init
 from ..parameter import Parameter, uninitialized
 from .module import Module

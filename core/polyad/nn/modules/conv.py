@@ -9,11 +9,12 @@ import math
 from collections.abc import Sequence
 from typing import ClassVar
 
-from ...device import Device
-from ...dtypes import DType
+from ...base.device import Device
+from ...base.dtypes import DType
+from ...base.kinds import PaddingMode, Positive
 from ...errors import ArgumentError, ArgumentTypeError, safe_repr
-from ...kinds import PaddingMode, Positive
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 from .. import functional as F, init
 from ..parameter import Parameter, uninitialized
 from .module import Module

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...kinds import PositiveNumber
+from ...base.kinds import PositiveNumber
 from ...tensor import Tensor
 from .. import functional as F
 from .distance import PairwiseDistance

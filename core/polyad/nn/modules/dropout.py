@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...kinds import Probability
+from ...base.kinds import Probability
 from ...tensor import Tensor
 from .. import functional as F
 from .module import Module

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from ...device import Device
-from ...dtypes import DType
+from ...base.device import Device
+from ...base.dtypes import DType
+from ...base.state import warn_user
 from ...errors import ArgumentError
-from ...state import warn_user
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 from .. import functional as F
 from .batchnorm import Norm
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from ...device import Device
-from ...dtypes import DType, int64
+from ...base.device import Device
+from ...base.dtypes import DType, int64
 from ...errors import ArgumentError, NotSupported
 from ...history.grad_mode import no_grad
 from ...ops.creation.factories import tensor

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ...device import Device
-from ...dtypes import DType
-from ...kinds import Positive
+from ...base.device import Device
+from ...base.dtypes import DType
+from ...base.kinds import Positive
 from ...tensor import Tensor
 from .. import functional as F, init
 from ..parameter import Parameter, uninitialized

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...dtypes import DType
+from ...base.dtypes import DType
 
 __all__ = ["LinearCrossEntropyOptions"]
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar, Literal
 
-from ...device import Device
-from ...dtypes import DType
+from ...base.device import Device
+from ...base.dtypes import DType
 from ...errors import ArgumentError, OptionError, ShapeError, safe_repr
 from ...tensor import Tensor
 from .. import functional as F

@@ -25,13 +25,13 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeVar, overload
 
 from ...arguments import Explained, explained_call
-from ...device import Device
-from ...dtypes import FLOATING, DType, bfloat16, float16, float32, float64
+from ...base.device import Device
+from ...base.dtypes import FLOATING, DType, bfloat16, float16, float32, float64
+from ...base.kinds import State
+from ...base.memory_formats import MemoryFormat
+from ...base.state import state, warn_user
 from ...errors import ArgumentError, ArgumentTypeError, NotSupported, PolyadError, safe_repr
 from ...functions import empty_like
-from ...kinds import State
-from ...memory_formats import MemoryFormat
-from ...state import state, warn_user
 from ...tensor import Tensor
 from .. import state_dict as _state
 from ..conversion import parse_to, replace_tensors

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...device import Device
-from ...dtypes import DType
+from ...base.device import Device
+from ...base.dtypes import DType
+from ...base.layout import normalize_shape
 from ...errors import ArgumentError
 from ...functions import arange, where
-from ...layout import normalize_shape
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 from .. import functional as F, init
 from ..parameter import Parameter, uninitialized
 from .module import Module

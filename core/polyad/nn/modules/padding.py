@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from ...errors import ArgumentError, ArgumentTypeError
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 from .. import functional as F
 from .module import Module
 

@@ -11,12 +11,13 @@ import math
 from typing import Any
 
 from ... import functions
-from ...device import Device
-from ...dtypes import DType
+from ...base.device import Device
+from ...base.dtypes import DType
+from ...base.kinds import Layers, Nonlinearity, Positive, Probability
+from ...base.state import state, warn_user
 from ...errors import ArgumentError, ArgumentTypeError, OptionError, ShapeError, safe_repr
-from ...kinds import Layers, Nonlinearity, Positive, Probability
-from ...state import state, warn_user
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 from .. import init
 from ..parameter import Parameter, uninitialized
 from ..utils.rnn import PackedSequence

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ...device import Device
-from ...dtypes import DType
+from ...base.device import Device
+from ...base.dtypes import DType
 from ...errors import ConditionError, FeatureError
 from ...tensor import Tensor
 from .. import functional as F, init

@@ -14,13 +14,14 @@ import copy
 from collections.abc import Callable
 from typing import Any
 
-from ...device import Device
-from ...dtypes import DType, bool_
+from ...base.device import Device
+from ...base.dtypes import DType, bool_
+from ...base.kinds import Copies
+from ...base.state import state, warn_user
 from ...errors import FeatureError, OptionError, ShapeError, safe_repr
-from ...kinds import Copies
 from ...ops.creation.factories import full
-from ...state import state, warn_user
-from ...tensor import Tensor, check_tensor, has_data
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor, has_data
 from .. import functional as F, init
 from .activation import MultiheadAttention
 from .container import ModuleList

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ... import accelerator
-from ...device import Device
+from ...base.device import Device
 from ...errors import ArgumentError, DeviceError
 from ...functions import cat
 from ...tensor import Tensor

@@ -10,10 +10,10 @@ from typing import Any
 
 from ... import linalg
 from ...arguments import explain
+from ...base.state import warn_user
 from ...errors import ArgumentTypeError, NonFiniteError
 from ...functions import stack, tensor
 from ...history.grad_mode import no_grad
-from ...state import warn_user
 from ...tensor import Tensor
 
 __all__ = ["clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm"]

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from ...arguments import explain
 from ...errors import ArgumentTypeError, DeviceError, ShapeError
 from ...functions import cat
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 
 __all__ = ["parameters_to_vector", "vector_to_parameters"]
 

@@ -8,7 +8,8 @@ from typing import Any, TypeVar
 from ...arguments import explain
 from ...errors import ConditionError, ShapeError
 from ...functions import ones_like, zeros_like
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 from ..modules.batchnorm import BatchNorm
 from ..modules.module import Module, require_module
 from ..parameter import Parameter

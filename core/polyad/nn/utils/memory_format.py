@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TypeVar
 
 from ...arguments import explain
-from ...memory_formats import MemoryFormat
+from ...base.memory_formats import MemoryFormat
 from ..modules.conv import Conv2d, Conv3d, ConvTranspose2d, ConvTranspose3d
 from ..modules.module import Module, require_module
 

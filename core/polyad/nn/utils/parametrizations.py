@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from ... import functions, linalg
 from ...arguments import explain
-from ...dtypes import finfo
+from ...base.dtypes import finfo
 from ...errors import ArgumentError, NotSupported, safe_repr
 from ...functions import cat, dot, eye, mv, randn, vdot, where, zeros_like
 from ...history.grad_mode import no_grad

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from ...arguments import explain
-from ...device import Device
-from ...dtypes import INTEGER, int64
+from ...base.device import Device
+from ...base.dtypes import INTEGER, int64
 from ...errors import ArgumentError, ArgumentTypeError, OptionError, ShapeError, safe_repr
 from ...ops.creation.factories import arange, full, tensor, zeros_like
 from ...ops.shaping.joining import cat, stack

@@ -9,8 +9,8 @@ from typing import TypeVar
 
 from ... import functions
 from ...arguments import explain
+from ...base.state import warn_user
 from ...errors import ArgumentError, OptionError, safe_repr
-from ...state import warn_user
 from ...tensor import Tensor
 from ..modules.module import Module
 from ..parameter import Parameter

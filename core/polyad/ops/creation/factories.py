@@ -7,18 +7,10 @@ import numbers
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...backend import TensorType, registry
-from ...backend.accelerators import pinning
-from ...dispatch.effects import Effect, Result, declare
-from ...dispatch.op import composite, function, method, primitive
-from ...dispatch.promotion import keyed_dtype
-from ...dispatch.structure import creation
-from ...dispatch.views import layout_of
-from ...dispatch.wrapped import Wrapped
-from ...dtypes import INTEGER, DType, dtype_of_number, get_default_dtype, int64
-from ...errors import ArgumentError, ArgumentTypeError, DeviceError, OptionError, ShapeError, wrong_type
-from ...layout import Shape, Strides, check_sizes, contiguous_strides, normalize_shape, reach
-from ...memory_formats import (
+from ...backend import TensorType
+from ...base.dtypes import INTEGER, DType, dtype_of_number, get_default_dtype, int64
+from ...base.layout import Shape, Strides, check_sizes, contiguous_strides, normalize_shape, reach
+from ...base.memory_formats import (
     MemoryFormat,
     check_format,
     check_layout,
@@ -27,13 +19,23 @@ from ...memory_formats import (
     format_strides,
     preserve_format,
 )
-from ...state import state, warn_user
-from ...tensor import Tensor, check_tensor
+from ...base.state import state, warn_user
+from ...devices import registry
+from ...devices.accelerators import pinning
+from ...dispatch.effects import Effect, Result, declare
+from ...dispatch.op import composite, function, method, primitive
+from ...dispatch.promotion import keyed_dtype
+from ...dispatch.structure import creation
+from ...dispatch.views import layout_of
+from ...errors import ArgumentError, ArgumentTypeError, DeviceError, OptionError, ShapeError, wrong_type
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
+from ...transforms.wrapped import Wrapped
 from ..memory.copying import element
 from ..shaping.strided import as_strided, strided_array
 
 if TYPE_CHECKING:
-    from ...device import Device
+    from ...base.device import Device
 
     Number = bool | int | float | complex
 

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...backend import registry
+from ...base.dtypes import COMPLEX, FLOATING, DType, float32, get_default_dtype
+from ...base.layout import Shape, check_sizes, normalize_shape
+from ...base.memory_formats import check_layout
+from ...devices import registry
 from ...dispatch.op import composite, function
 from ...dispatch.promotion import keyed_dtype
 from ...dispatch.structure import creation
-from ...dtypes import COMPLEX, FLOATING, DType, float32, get_default_dtype
 from ...errors import ArgumentTypeError, OptionError, ShapeError, safe_repr
-from ...layout import Shape, check_sizes, normalize_shape
-from ...memory_formats import check_layout
 from ...tensor import Tensor
 from ..pointwise.where import _where
 from ..shaping.strided import _window_put
 from .factories import _arange, _full, finished
 
 if TYPE_CHECKING:
-    from ...device import Device
+    from ...base.device import Device
 
 
 def _steps(start: Any, end: Any, steps: int, *rest: Any) -> Shape:

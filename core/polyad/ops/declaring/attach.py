@@ -15,7 +15,7 @@ from ...dispatch.catalogue import ATTRIBUTES, OPS, PUBLIC
 from ...dispatch.inplace import inplace
 from ...dispatch.op import Function, Op
 from ...tensor import Tensor
-from ...tensor_methods import TensorMethods
+from ...tensor.methods import TensorMethods
 
 _NUMBERS = (Tensor, float, int, complex, numbers.Complex)
 """What an operator takes on its other side; the last are NumPy scalars, fractions and the like."""

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from ...dtypes import bfloat16, float16, float32
+from ...base.dtypes import bfloat16, float16, float32
 from ...tensor import Tensor
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...base.layout import Shape, broadcast_shapes
 from ...errors import ShapeError
-from ...layout import Shape, broadcast_shapes
 
 
 def same(shape: Shape, *rest: Any) -> Shape:

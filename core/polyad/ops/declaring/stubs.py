@@ -5,7 +5,7 @@
     polyad/functions.pyi        for editors and type checkers, an import line for each public function, so that
                                 ``polyad.exp`` is the def in its family's module
     polyad/linalg.pyi, fft.pyi, special.pyi, nn/functional.pyi   the same for the functions of a namespace
-    polyad/tensor_methods.pyi   the methods, in-place forms and operators of Tensor, with their signatures
+    polyad/tensor/methods.pyi   the methods, in-place forms and operators of Tensor, with their signatures
 
 ``--check`` writes nothing and exits with 1 if a file is not what the declarations say; a test does the same.
 """
@@ -24,7 +24,7 @@ from textwrap import fill
 
 from ... import ops
 from ...dispatch.catalogue import ATTRIBUTES, OPS, PUBLIC
-from ...tensor_methods import TensorMethods
+from ...tensor.methods import TensorMethods
 from .attach import IN_PLACE, attach
 
 PACKAGE = pathlib.Path(__file__).resolve().parents[2]
@@ -166,7 +166,7 @@ def functions_source(namespace: str) -> str:
 
 
 def methods_source() -> str:
-    """The text of polyad/tensor_methods.pyi."""
+    """The text of polyad/tensor/methods.pyi."""
     lines = []
     for name in sorted(vars(TensorMethods)):
         value = vars(TensorMethods)[name]

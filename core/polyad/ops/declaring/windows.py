@@ -9,8 +9,8 @@ from __future__ import annotations
 import operator
 from typing import TYPE_CHECKING, Any
 
+from ...base.layout import has_channels_last
 from ...errors import ArgumentTypeError, ShapeError, safe_repr
-from ...layout import has_channels_last
 
 if TYPE_CHECKING:
     from ...tensor import Tensor

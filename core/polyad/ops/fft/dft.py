@@ -24,13 +24,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ...backend.interface import Signature
+from ...base.dtypes import FLOATING, DType, float32, float64, get_default_dtype, int64
+from ...base.layout import Shape
 from ...dispatch.forward import linear_in
 from ...dispatch.op import composite, gradient
 from ...dispatch.promotion import Typing
 from ...dispatch.structure import Rowwise
-from ...dtypes import FLOATING, DType, float32, float64, get_default_dtype, int64
 from ...errors import DTypeError
-from ...layout import Shape
 from ..creation.factories import _arange, _full
 from ..declaring.shape_rules import same
 from ..indexing.slicing import _slice
@@ -44,7 +44,7 @@ from ..shaping.joining import _cat
 from ..shaping.reshape import _permute, _reshape
 
 if TYPE_CHECKING:
-    from ...device import Device
+    from ...base.device import Device
     from ...tensor import Tensor
 
 DIRECT = 32

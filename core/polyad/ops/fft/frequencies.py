@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...backend import registry
+from ...base.dtypes import DType, get_default_dtype
+from ...base.layout import normalize_dim, normalize_shape
+from ...base.memory_formats import check_layout
+from ...devices import registry
 from ...dispatch.op import function
-from ...dtypes import DType, get_default_dtype
 from ...errors import DTypeError, ShapeError
-from ...layout import normalize_dim, normalize_shape
-from ...memory_formats import check_layout
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 from ..creation.factories import _arange, finished
 from ..shaping.flipping import _roll
 from ..shaping.joining import _cat

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ...base.dtypes import FLOATING
+from ...base.layout import normalize_shape
+from ...base.state import warn_user
 from ...dispatch.op import function
-from ...dtypes import FLOATING
 from ...errors import DTypeError, ShapeError
-from ...layout import normalize_shape
-from ...state import warn_user
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 from ..creation.factories import _full
 from ..indexing.slicing import _slice, _sliding_windows
 from ..nn.padding import _pad_constant, pad
@@ -25,7 +26,7 @@ from ..shaping.strided import _overlap_add
 from .dft import _fft_c2c, _fft_c2r, _fft_r2c
 
 if TYPE_CHECKING:
-    from ...dtypes import DType
+    from ...base.dtypes import DType
 
 
 def _lengths(op: str, n_fft: Any, hop_length: Any, win_length: Any) -> tuple[int, int, int]:

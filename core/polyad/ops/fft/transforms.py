@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ...base.layout import normalize_dim, normalize_shape
 from ...dispatch.op import function
 from ...errors import ArgumentTypeError, DTypeError, IndexOutOfRange, ShapeError, safe_repr
-from ...layout import normalize_dim, normalize_shape
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 from ..indexing.slicing import _slice
 from ..nn.padding import _pad_constant
 from ..pointwise.arithmetic import conjugate

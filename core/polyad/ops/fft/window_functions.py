@@ -10,12 +10,12 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ...backend import registry
+from ...base.dtypes import DType, float32, get_default_dtype
+from ...base.layout import normalize_shape
+from ...base.memory_formats import check_layout
+from ...devices import registry
 from ...dispatch.op import function
-from ...dtypes import DType, float32, get_default_dtype
 from ...errors import DTypeError, ShapeError
-from ...layout import normalize_shape
-from ...memory_formats import check_layout
 from ..creation.factories import _arange, _full, finished
 from ..special.bessel import i0
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ...base.layout import Shape, contiguous_strides
 from ...dispatch.forward import linear_in
 from ...dispatch.op import function, gradient, primitive
 from ...dispatch.structure import Indexing
 from ...errors import ArgumentTypeError, DTypeError, OptionError, ShapeError, safe_repr
-from ...layout import Shape, contiguous_strides
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 from ..creation.factories import _full
 from ..memory.copying import element
 from ..shaping.reshape import _expand

@@ -14,17 +14,18 @@ from typing import TYPE_CHECKING, Any
 
 from ...backend.bounds import out_of_range
 from ...backend.interface import Signature
+from ...base.dtypes import INTEGER, bool_, int64, uint8
+from ...base.layout import Shape, broadcast_shapes
+from ...base.state import warn_user
 from ...dispatch.forward import linear_in
 from ...dispatch.inplace import inplace
 from ...dispatch.op import composite, function, gradient, method, op_of
 from ...dispatch.overlap import share
 from ...dispatch.promotion import Typing, first
 from ...dispatch.structure import Indexing, as_first, indexing, pointwise, row_major
-from ...dtypes import INTEGER, bool_, int64, uint8
 from ...errors import ArgumentTypeError, DTypeError, IndexOutOfRange, ShapeError
-from ...layout import Shape, broadcast_shapes
-from ...state import warn_user
-from ...tensor import Tensor, check_tensor, has_data
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor, has_data
 from ..creation.factories import _full
 from ..memory.copying import _copy, element
 from ..pointwise.where import _where

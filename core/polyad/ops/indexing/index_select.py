@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ...base.dtypes import INTEGER, bool_, int64
+from ...base.layout import Shape
 from ...dispatch.forward import linear_in
 from ...dispatch.op import composite, function, gradient, primitive
 from ...dispatch.structure import Indexing, indexing
-from ...dtypes import INTEGER, bool_, int64
 from ...errors import DTypeError, IndexOutOfRange, ShapeError
-from ...layout import Shape
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 from ..creation.factories import zeros
 from ..memory.copying import check_element_fits, element
 from ..pointwise.where import _where

@@ -7,14 +7,15 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ...backend.interface import Signature
+from ...base.dtypes import INTEGER, bool_, int64
+from ...base.layout import Shape, broadcast_shapes
 from ...dispatch.forward import linear_in
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import Typing
 from ...dispatch.structure import Indexing, pointwise, row_major
-from ...dtypes import INTEGER, bool_, int64
 from ...errors import DTypeError, ShapeError
-from ...layout import Shape, broadcast_shapes
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 from ..memory.copying import _copy, check_element_fits, element
 from ..pointwise.where import _where
 from ..reductions.any_all import _count_nonzero, check_all

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...base.dtypes import int64
+from ...base.layout import Shape, normalize_shape
 from ...dispatch.op import function, primitive
 from ...dispatch.promotion import to_int64
 from ...dispatch.structure import opaque
-from ...dtypes import int64
 from ...errors import ShapeError
-from ...layout import Shape, normalize_shape
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 from ..creation.factories import arange, zeros
 from ..pointwise.where import where
 from ..shaping.joining import cat

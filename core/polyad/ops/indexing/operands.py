@@ -11,12 +11,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...backend.interface import Signature
+from ...base.dtypes import INTEGER, int64
+from ...base.layout import Shape, normalize_dim
 from ...dispatch.promotion import Typing
 from ...dispatch.views import layout_of
-from ...dtypes import INTEGER, int64
 from ...errors import DTypeError, IndexOutOfRange, OutOfMemory
-from ...layout import Shape, normalize_dim
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 from ..creation.factories import _full
 
 

@@ -9,13 +9,14 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ...backend.interface import Signature
+from ...base.dtypes import FLOATING, bool_, float32, int64
+from ...base.layout import Shape, contiguous_strides
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import Typing
 from ...dispatch.structure import Indexing
-from ...dtypes import FLOATING, bool_, float32, int64
 from ...errors import DTypeError, OptionError, UnsupportedDType, safe_repr
-from ...layout import Shape, contiguous_strides
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 from ..creation.factories import _arange, _full
 from ..pointwise.arithmetic import conjugate
 from ..pointwise.maximum import maximum, minimum

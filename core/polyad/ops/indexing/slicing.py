@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...base.layout import Layout, Shape, contiguous_strides, int_of, normalize_dim
 from ...dispatch.op import function, gradient, method, view
 from ...errors import ArgumentTypeError, IndexOutOfRange, ShapeError, safe_repr, wrong_type
-from ...layout import Layout, Shape, contiguous_strides, int_of, normalize_dim
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 from ..shaping.strided import _overlap_add, _window_put
 
 

@@ -17,15 +17,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...base.dtypes import BOOL, INTEGER, bool_, int64, uint8
+from ...base.layout import Layout, int_of
+from ...base.state import state, warn_user
 from ...dispatch.inplace import check_writable, wrote
 from ...dispatch.op import method, view
 from ...dispatch.views import alias
-from ...dispatch.wrapped import Wrapped
-from ...dtypes import BOOL, INTEGER, bool_, int64, uint8
 from ...errors import ArgumentError, ArgumentTypeError, DTypeError, IndexOutOfRange, ShapeError, safe_repr
-from ...layout import Layout, int_of
-from ...state import state, warn_user
 from ...tensor import Tensor
+from ...transforms.wrapped import Wrapped
 from ..creation.factories import _full, tensor
 from ..memory.copying import copy_, fill_
 from ..shaping.flipping import _flip

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from ...base.dtypes import int64
+from ...base.layout import Shape, broadcast_shapes
 from ...dispatch.op import composite, function
 from ...dispatch.promotion import to_int64
 from ...dispatch.structure import pointwise
-from ...dtypes import int64
 from ...errors import DTypeError, IndexOutOfRange, ShapeError
-from ...layout import Shape, broadcast_shapes
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 from ..pointwise.where import _where
 from ..shaping.reshape import _expand, _reshape
 from .gather_scatter import _gather

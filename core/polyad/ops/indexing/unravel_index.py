@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ...base.dtypes import INTEGER, int64
+from ...base.layout import contiguous_strides, normalize_shape
 from ...dispatch.op import function
-from ...dtypes import INTEGER, int64
 from ...errors import ArgumentError, ArgumentTypeError, ShapeError
-from ...layout import contiguous_strides, normalize_shape
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ...base.layout import Layout, Shape, Strides, has_internal_overlap, int_of, normalize_dim, normalize_shape
+from ...base.memory_formats import copy_strides, preserve_format
 from ...dispatch.op import function, method, op_of
 from ...dispatch.views import layout_of
 from ...errors import ArgumentError, ArgumentTypeError, IndexOutOfRange, ShapeError, safe_repr
-from ...layout import Layout, Shape, Strides, has_internal_overlap, int_of, normalize_dim, normalize_shape
-from ...memory_formats import copy_strides, preserve_format
-from ...tensor import Tensor, check_same_device, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_same_device, check_tensor
 from ..shaping.diagonals import _diagonal
 from ..shaping.strided import _window_write
 from .slicing import _select, _slice, position

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ... import return_types
+from ...base.layout import Shape
 from ...dispatch.forward import forward
 from ...dispatch.op import function, gradient, primitive
 from ...dispatch.structure import Last, Rowwise, columns
-from ...layout import Shape
 from ...tensor import Tensor
 from ..creation.sequences import eye
 from ..shaping.diagonals import diag_embed

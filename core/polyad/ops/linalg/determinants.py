@@ -7,12 +7,12 @@ from typing import Any
 
 from ... import return_types
 from ...backend.interface import Signature
+from ...base.dtypes import finfo
 from ...dispatch.forward import reduction
 from ...dispatch.modes import differentiated
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import Typing, first
 from ...dispatch.structure import Last, Reduction, opaque
-from ...dtypes import finfo
 from ...tensor import Tensor
 from ..creation.factories import arange
 from ..creation.sequences import eye

@@ -12,12 +12,12 @@ from typing import Any
 
 from ... import return_types
 from ...backend.interface import Signature
+from ...base.layout import Shape
 from ...dispatch.forward import forward
 from ...dispatch.op import composite, function, gradient, primitive
 from ...dispatch.promotion import Typing
 from ...dispatch.structure import Last, Rowwise
 from ...errors import AutogradError, OptionError, safe_repr
-from ...layout import Shape
 from ...tensor import Tensor
 from ..creation.sequences import eye
 from ..pointwise.maximum import maximum

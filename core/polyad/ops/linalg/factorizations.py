@@ -7,14 +7,15 @@ from typing import Any
 
 from ... import return_types
 from ...backend.interface import Signature
+from ...base.dtypes import int32
+from ...base.layout import Shape, broadcast_shapes
 from ...dispatch.modes import differentiated
 from ...dispatch.op import composite, function, gradient, primitive
 from ...dispatch.promotion import Typing, first, to_int64
 from ...dispatch.structure import Last, Rowwise, columns, opaque
-from ...dtypes import int32
 from ...errors import ArgumentTypeError, DTypeError, NotSupported, OptionError, ShapeError, safe_repr
-from ...layout import Shape, broadcast_shapes
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 from ..creation.factories import arange
 from ..creation.sequences import eye
 from ..indexing.gather_scatter import _gather

@@ -5,12 +5,13 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+from ...base.dtypes import bool_, float32
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import first
 from ...dispatch.structure import Last, Rowwise, row_major
-from ...dtypes import bool_, float32
 from ...errors import ArgumentTypeError, ShapeError, safe_repr
-from ...tensor import Tensor, check_tensor, has_data
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor, has_data
 from ..creation.sequences import eye
 from ..declaring.shape_rules import same
 from ..indexing.slicing import narrow

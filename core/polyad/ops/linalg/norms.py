@@ -7,14 +7,15 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ...backend.interface import Signature
+from ...base.dtypes import FLOATING, DType, float32, promote_types
+from ...base.layout import normalize_dim, normalize_dims
 from ...dispatch.forward import reduction
 from ...dispatch.op import PUBLIC, composite, function, gradient
 from ...dispatch.promotion import Typing, first, floating_only
 from ...dispatch.structure import Reduction
-from ...dtypes import FLOATING, DType, float32, promote_types
 from ...errors import ArgumentTypeError, DTypeError, IndexOutOfRange, OptionError, ShapeError, safe_repr
-from ...layout import normalize_dim, normalize_dims
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 from ..pointwise.arithmetic import _add, _div, _mul
 from ..pointwise.where import _where
 from ..reductions.max_min import _amax, _amin

@@ -7,11 +7,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ... import return_types
+from ...base.dtypes import DType
+from ...base.layout import normalize_dim
 from ...dispatch.op import function
-from ...dtypes import DType
 from ...errors import OptionError, ShapeError, safe_repr
-from ...layout import normalize_dim
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 from ..shaping.joining import _cat
 from . import factorizations
 from .cholesky import cholesky_factor

@@ -11,12 +11,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...backend.interface import Signature
+from ...base.dtypes import FLOATING, int32
+from ...base.layout import Shape, broadcast_shapes, coordinates
 from ...dispatch.promotion import Typing
-from ...dispatch.wrapped import innermost
-from ...dtypes import FLOATING, int32
 from ...errors import ArgumentTypeError, DTypeError, LinAlgError, ShapeError, safe_repr
-from ...layout import Shape, broadcast_shapes, coordinates
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
+from ...transforms.wrapped import innermost
 from ..pointwise.arithmetic import conjugate
 from ..products.matmul import _gemm
 from ..reductions.any_all import anywhere

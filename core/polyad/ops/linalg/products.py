@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...base.dtypes import BOOL, FLOATING
+from ...base.layout import normalize_dim
 from ...dispatch.op import function
-from ...dtypes import BOOL, FLOATING
 from ...errors import ArgumentTypeError, DTypeError, ShapeError
-from ...layout import normalize_dim
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 from ..pointwise.arithmetic import _mul, conjugate
 from ..products.cross import cross_along
 from ..products.matmul import _gemm

@@ -8,14 +8,15 @@ from typing import Any
 
 from ... import return_types
 from ...backend.interface import Signature
+from ...base.dtypes import finfo, int64
+from ...base.layout import Shape, broadcast_shapes, normalize_dim
 from ...dispatch.forward import forward
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import Typing
 from ...dispatch.structure import Last, Rowwise, columns, opaque
-from ...dtypes import finfo, int64
 from ...errors import ArgumentTypeError, OptionError, ShapeError, safe_repr
-from ...layout import Shape, broadcast_shapes, normalize_dim
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 from ..creation.factories import full
 from ..creation.sequences import eye
 from ..reductions.any_all import anywhere

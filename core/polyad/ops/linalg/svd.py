@@ -8,12 +8,12 @@ from typing import Any
 
 from ... import return_types
 from ...backend.interface import Signature
+from ...base.dtypes import finfo, int64
+from ...base.layout import Shape
 from ...dispatch.op import composite, function, gradient, primitive
 from ...dispatch.promotion import Typing
 from ...dispatch.structure import Last, Rowwise, opaque
-from ...dtypes import finfo, int64
 from ...errors import ArgumentTypeError, NotSupported, safe_repr
-from ...layout import Shape
 from ...tensor import Tensor
 from ..indexing.slicing import _select, narrow
 from ..pointwise.maximum import maximum

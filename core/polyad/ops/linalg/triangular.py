@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...base.layout import Shape
 from ...dispatch.forward import forward
 from ...dispatch.op import function, gradient, primitive
 from ...dispatch.structure import columns, opaque
 from ...errors import ShapeError
-from ...layout import Shape
 from ...tensor import Tensor
 from .operands import (
     adjoint,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from ...base.dtypes import FLOATING, int64
+from ...base.layout import normalize_shape
 from ...dispatch.op import function
-from ...dtypes import FLOATING, int64
 from ...errors import ShapeError
-from ...layout import normalize_shape
 from ...tensor import Tensor
 from ..creation.factories import _full
 from ..products.mm import check_rank

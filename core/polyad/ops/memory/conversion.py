@@ -4,20 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ... import dtypes
-from ...backend import TensorType, registry
-from ...device import Device
-from ...dispatch.effects import Effect, Result, declare
-from ...dispatch.forward import symmetric
-from ...dispatch.op import function, gradient, method, primitive
-from ...dispatch.promotion import keyed_dtype
-from ...dispatch.structure import pointwise
-from ...dispatch.views import layout_of
-from ...dtypes import DType, of_python
-from ...errors import ArgumentError, ArgumentTypeError, NoData, safe_repr
-from ...history.node import record_copy
-from ...layout import is_contiguous
-from ...memory_formats import (
+from ...backend import TensorType
+from ...base import dtypes
+from ...base.device import Device
+from ...base.dtypes import DType, of_python
+from ...base.layout import is_contiguous
+from ...base.memory_formats import (
     MemoryFormat,
     channels_last,
     channels_last_3d,
@@ -28,8 +20,18 @@ from ...memory_formats import (
     is_contiguous_in,
     preserve_format,
 )
-from ...state import state
-from ...tensor import Tensor, check_tensor
+from ...base.state import state
+from ...devices import registry
+from ...dispatch.effects import Effect, Result, declare
+from ...dispatch.forward import symmetric
+from ...dispatch.op import function, gradient, method, primitive
+from ...dispatch.promotion import keyed_dtype
+from ...dispatch.structure import pointwise
+from ...dispatch.views import layout_of
+from ...errors import ArgumentError, ArgumentTypeError, NoData, safe_repr
+from ...history.node import record_copy
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 from ..shaping.strided import strided_array
 
 Number = bool | int | float | complex

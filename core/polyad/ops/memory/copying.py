@@ -7,20 +7,10 @@ import numbers
 from collections.abc import Sequence
 from typing import Any
 
-from ... import dtypes
-from ...dispatch.effects import Effect, Result, declare
-from ...dispatch.forward import symmetric
-from ...dispatch.inplace import check_writable, take_history, write, wrote
-from ...dispatch.op import composite, function, gradient, method, primitive
-from ...dispatch.overlap import must_wait, share
-from ...dispatch.structure import Laid, pointwise, row_major
-from ...dispatch.views import layout_of
-from ...dispatch.wrapped import Wrapped
-from ...dtypes import DType
-from ...errors import ArgumentTypeError, DTypeError, ShapeError
-from ...history.node import make_node
-from ...layout import Shape, Strides, contiguous_strides, is_contiguous
-from ...memory_formats import (
+from ...base import dtypes
+from ...base.dtypes import DType
+from ...base.layout import Shape, Strides, contiguous_strides, is_contiguous
+from ...base.memory_formats import (
     MemoryFormat,
     check_format,
     contiguous_format,
@@ -28,8 +18,19 @@ from ...memory_formats import (
     is_contiguous_in,
     preserve_format,
 )
-from ...state import state
-from ...tensor import Tensor, check_tensor
+from ...base.state import state
+from ...dispatch.effects import Effect, Result, declare
+from ...dispatch.forward import symmetric
+from ...dispatch.inplace import check_writable, take_history, write, wrote
+from ...dispatch.op import composite, function, gradient, method, primitive
+from ...dispatch.overlap import must_wait, share
+from ...dispatch.structure import Laid, pointwise, row_major
+from ...dispatch.views import layout_of
+from ...errors import ArgumentTypeError, DTypeError, ShapeError
+from ...history.node import make_node
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
+from ...transforms.wrapped import Wrapped
 from ..shaping.reshape import _expand
 from ..shaping.strided import strided_array
 from .conversion import Number, _cast, to_device

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...base.state import state
 from ...dispatch.effects import Effect, Result, declare
 from ...dispatch.op import method, prop
 from ...errors import ArgumentError, safe_repr
-from ...state import state
 from ...tensor import Tensor
 
 

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...backend import Backend, registry
-from ...backend.accelerators import pinning
-from ...device import Device
+from ...backend import Backend
+from ...base.device import Device
+from ...base.memory_formats import MemoryFormat, preserve_format
+from ...devices import registry
+from ...devices.accelerators import pinning
+from ...devices.streams import Stream, keep_for
 from ...dispatch.op import function, method, prop
 from ...errors import DeviceError
-from ...memory_formats import MemoryFormat, preserve_format
-from ...streams import Stream, keep_for
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 from ..creation.factories import pinned_like
 
 

@@ -12,13 +12,14 @@ import socket
 import weakref
 from typing import Any
 
+from ...base.dtypes import uint8
 from ...dispatch.op import method
-from ...dtypes import uint8
 from ...errors import DeviceError, NotSupported
 from ...files.segments import new_segment
 from ...history.grad_mode import no_grad
-from ...storage import Storage
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.storage import Storage
+from ...tensor.tensor import check_tensor
 
 CAN_SHARE = hasattr(socket, "send_fds")
 """Whether file descriptors can be handed on: not on Windows."""

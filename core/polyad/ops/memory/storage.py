@@ -10,15 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...dispatch.effects import Effect, Result, declare
-from ...dispatch.op import method
-from ...dispatch.views import layout_of
-from ...dispatch.wrapped import check_own_memory
-from ...dtypes import DType
-from ...errors import ArgumentTypeError, AutogradError, DeviceError, DTypeError, ShapeError, safe_repr
-from ...history.node import Leaf, make_node
-from ...layout import Shape, Strides, check_sizes, contiguous_strides, normalize_shape, reach
-from ...memory_formats import (
+from ...base.dtypes import DType
+from ...base.layout import Shape, Strides, check_sizes, contiguous_strides, normalize_shape, reach
+from ...base.memory_formats import (
     MemoryFormat,
     channels_last,
     channels_last_3d,
@@ -27,9 +21,16 @@ from ...memory_formats import (
     format_strides,
     preserve_format,
 )
-from ...state import state
-from ...storage import Storage, ViewOf
-from ...tensor import Tensor, check_tensor
+from ...base.state import state
+from ...dispatch.effects import Effect, Result, declare
+from ...dispatch.op import method
+from ...dispatch.views import layout_of
+from ...errors import ArgumentTypeError, AutogradError, DeviceError, DTypeError, ShapeError, safe_repr
+from ...history.node import Leaf, make_node
+from ...tensor import Tensor
+from ...tensor.storage import Storage, ViewOf
+from ...tensor.tensor import check_tensor
+from ...transforms.wrapped import check_own_memory
 from ..creation.factories import empty
 from .storage_types import TypedStorage, UntypedStorage, over
 

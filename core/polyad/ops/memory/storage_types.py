@@ -6,17 +6,18 @@ import copy
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ... import dtypes
-from ...backend import registry
+from ...base import dtypes
+from ...base.dtypes import DType, get_default_dtype
+from ...base.layout import Shape, Strides, int_of
+from ...base.state import warn_user
+from ...devices import registry
 from ...dispatch.arguments import explaining
 from ...dispatch.catalogue import PUBLIC
 from ...dispatch.op import method
-from ...dtypes import DType, get_default_dtype
 from ...errors import ArgumentTypeError, IndexOutOfRange, NotSupported, ShapeError, safe_repr, wrong_type
-from ...layout import Shape, Strides, int_of
-from ...state import warn_user
-from ...storage import Storage, ViewOf
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.storage import Storage, ViewOf
+from ...tensor.tensor import check_tensor
 
 
 def over(storage: Storage, type_: Any, shape: Shape, strides: Strides, offset: int) -> Tensor:

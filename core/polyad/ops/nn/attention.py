@@ -10,17 +10,18 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from ...base.dtypes import BOOL, FLOATING, bfloat16, bool_, float16, float32
+from ...base.layout import Shape, broadcast_shapes, contiguous_strides
+from ...base.memory_formats import dense_strides_like
+from ...base.state import warn_user
 from ...dispatch.forward import by_body
 from ...dispatch.op import composite, function, joint_gradient
 from ...dispatch.promotion import Typing
 from ...dispatch.structure import opaque
 from ...dispatch.views import layout_of
-from ...dtypes import BOOL, FLOATING, bfloat16, bool_, float16, float32
 from ...errors import DTypeError, IndexOutOfRange, ShapeError, UnsupportedDType, safe_repr
-from ...layout import Shape, broadcast_shapes, contiguous_strides
-from ...memory_formats import dense_strides_like
-from ...state import warn_user
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 from ..creation.factories import ones, zeros
 from ..memory.copying import _copy_strided
 from ..pointwise.where import _where

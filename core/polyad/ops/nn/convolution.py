@@ -16,14 +16,15 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from ...base.dtypes import BOOL, bfloat16, float32
+from ...base.layout import Shape
 from ...dispatch.forward import affine, multilinear
 from ...dispatch.op import alias, function, gradient, primitive
 from ...dispatch.promotion import promoted
 from ...dispatch.structure import Contraction
-from ...dtypes import BOOL, bfloat16, float32
 from ...errors import ArgumentTypeError, DTypeError, ShapeError, safe_repr
-from ...layout import Shape
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 from ..declaring.shape_rules import CHANNELS_LAST, channels_in_front, to_front
 from ..declaring.windows import AXES, Sizes, arranged, batched, per_axis, unbatched, window_count
 from ..pointwise.arithmetic import conjugate

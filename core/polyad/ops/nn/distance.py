@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ...base.dtypes import FLOATING, DType, float32
+from ...base.layout import Shape, broadcast_shapes, normalize_dim
 from ...dispatch.op import alias, composite, function, gradient
 from ...dispatch.promotion import common_dtype
 from ...dispatch.structure import opaque
-from ...dtypes import FLOATING, DType, float32
 from ...errors import ArgumentError, DTypeError, ShapeError, safe_repr
-from ...layout import Shape, broadcast_shapes, normalize_dim
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 from ..indexing.index_select import _index_add, _index_select
 from ..indexing.operands import _zeros_like
 from ..linalg.norms import _norm_grad, _order, norm_over

@@ -9,17 +9,18 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from ...base.dtypes import FLOATING, bool_
+from ...base.layout import Shape
+from ...base.state import warn_user
 from ...dispatch.forward import forward
 from ...dispatch.inplace import check_writable, write
 from ...dispatch.op import alias, composite, function, gradient
 from ...dispatch.promotion import Typing
 from ...dispatch.structure import as_operands, random
-from ...dtypes import FLOATING, bool_
 from ...errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError, safe_repr
-from ...layout import Shape
 from ...random.generator import Generator, default_generator
-from ...state import warn_user
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 from ..random.sampling import _chances
 from .activation.arguments import finished
 

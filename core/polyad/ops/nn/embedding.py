@@ -10,15 +10,16 @@ from functools import partial
 from typing import Any
 
 from ...backend.bounds import ElementOutOfRange, out_of_range
+from ...base.dtypes import INTEGER, int64
+from ...base.layout import Shape
 from ...dispatch.forward import linear_in, multilinear
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import first
 from ...dispatch.structure import Indexing, contraction, indexing, opaque
-from ...dtypes import INTEGER, int64
 from ...errors import ArgumentError, DTypeError, NoData, NotSupported, ShapeError, safe_repr
 from ...history.grad_mode import no_grad
-from ...layout import Shape
-from ...tensor import Tensor, check_room, check_tensor, has_data
+from ...tensor import Tensor
+from ...tensor.tensor import check_room, check_tensor, has_data
 from ..creation.factories import _full, arange
 from ..indexing.gather_scatter import _scatter
 from ..indexing.index_select import _index_add, _index_select

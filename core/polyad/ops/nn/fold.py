@@ -10,12 +10,13 @@ import itertools
 import math
 from typing import TYPE_CHECKING, Any
 
+from ...base.layout import Shape, contiguous_strides
 from ...dispatch.forward import linear_in
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.structure import contraction, shaping
 from ...errors import ShapeError
-from ...layout import Shape, contiguous_strides
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 from ..creation.factories import zeros
 from ..declaring.windows import Sizes, per_axis, window_count
 from ..memory.copying import _copy

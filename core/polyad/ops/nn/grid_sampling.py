@@ -15,14 +15,15 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ...base.dtypes import bool_, int64
+from ...base.layout import Shape
 from ...dispatch.forward import multilinear
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import Typing
 from ...dispatch.structure import contraction
-from ...dtypes import bool_, int64
 from ...errors import ArgumentError, ArgumentTypeError, DTypeError, NotSupported, ShapeError, safe_repr
-from ...layout import Shape
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 from ..creation.factories import arange, ones, zeros
 from ..pointwise.where import _where
 from ..shaping.joining import stack

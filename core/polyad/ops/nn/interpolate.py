@@ -17,15 +17,16 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ...base.dtypes import DType, float32, float64, int64, uint8
+from ...base.layout import Shape
+from ...base.state import warn_user
 from ...dispatch.forward import linear_in
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import Typing
 from ...dispatch.structure import contraction, indexing
-from ...dtypes import DType, float32, float64, int64, uint8
 from ...errors import ArgumentError, ArgumentTypeError, DTypeError, NotSupported, ShapeError, safe_repr
-from ...layout import Shape
-from ...state import warn_user
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 from ..creation.factories import arange, ones, zeros
 from ..declaring.windows import arranged
 from ..pointwise.where import _where
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from ...backend.interface import Signature
-    from ...device import Device
+    from ...base.device import Device
 
 
 def _resampled_shape(input: Shape, weights: Shape, places: Shape, dim: int) -> Shape:

@@ -10,14 +10,15 @@ from ...dispatch.op import alias, composite, function, gradient
 from ...dispatch.promotion import promoted
 from ...dispatch.structure import Contraction, contraction
 from ...errors import ShapeError
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 from ..pointwise.arithmetic import conjugate
 from ..products.einsum import einsum
 from ..products.matmul import _gemm, _matmul
 from ..products.mm import check_same_dtype
 
 if TYPE_CHECKING:
-    from ...layout import Shape
+    from ...base.layout import Shape
 
 
 @composite(dtype=promoted, structure=contraction, grad_name="AddmmBackward0", method=False)

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from ...dispatch.inplace import check_writable
 from ...dispatch.op import function
 from ...errors import OptionError
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 from . import dropout as dropouts, embedding as embeddings, grid_sampling, normalization
 from .losses import binary, ranking, regression, sequence
 from .losses.reduction import reduced

@@ -13,16 +13,17 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from ...base.dtypes import FLOATING, bfloat16, finfo, float16, float32
+from ...base.layout import Shape, normalize_dims, normalize_shape
 from ...dispatch.forward import by_body
 from ...dispatch.modes import may_be_differentiated
 from ...dispatch.op import alias, composite, function, joint_gradient
 from ...dispatch.out import write_out
 from ...dispatch.promotion import Typing
 from ...dispatch.structure import Last, Rowwise, opaque, row_major
-from ...dtypes import FLOATING, bfloat16, finfo, float16, float32
 from ...errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError, UnsupportedDType, safe_repr
-from ...layout import Shape, normalize_dims, normalize_shape
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 from ..creation.factories import zeros
 from ..declaring.shape_rules import channels_in_front
 from ..linalg.norms import _order, norm_over

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ...base.dtypes import INTEGER
+from ...base.layout import Shape
 from ...dispatch.forward import forward, linear_in
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.structure import Contraction, Shaping, shaping
-from ...dtypes import INTEGER
 from ...errors import ArgumentTypeError, NotSupported, ShapeError, safe_repr
-from ...layout import Shape
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 from ..creation.factories import full, zeros
 from ..declaring.whole_numbers import whole
 from ..declaring.windows import arranged

@@ -6,7 +6,8 @@ from typing import Any
 
 from ...dispatch.op import alias, function
 from ...errors import ArgumentTypeError, ShapeError, safe_repr
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 from ..declaring.windows import arranged
 from ..memory.copying import _copy
 

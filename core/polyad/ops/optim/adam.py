@@ -5,7 +5,7 @@ Their ops count the step themselves: a ``step`` operand is a 0-d float32 tensor,
 
 from __future__ import annotations
 
-from ...dtypes import DType, float64
+from ...base.dtypes import DType, float64
 from ...tensor import Tensor
 from .steps import bias_correction, decay, moments, step
 

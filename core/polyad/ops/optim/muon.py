@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ...base.dtypes import bfloat16
 from ...dispatch.structure import opaque
-from ...dtypes import bfloat16
 from ...tensor import Tensor
 from .steps import step
 

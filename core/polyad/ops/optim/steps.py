@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from ...backend.interface import Signature
+from ...base.dtypes import FLOATING, DType, float64
 from ...dispatch.op import composite
 from ...dispatch.promotion import Rule, Typing
 from ...dispatch.structure import Pointwise, Structure
-from ...dtypes import FLOATING, DType, float64
 from ...errors import DTypeError, ShapeError
 from ...tensor import Tensor
 

@@ -14,6 +14,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, overload
 
 from ...backend.interface import Signature, TensorType
+from ...base.dtypes import BOOL, COMPLEX, FLOATING, INTEGER, DType, dtype_of_number
+from ...base.state import state
 from ...dispatch.forward import linear_in, multilinear, symmetric
 from ...dispatch.op import alias, composite, function, gradient, primitive
 from ...dispatch.promotion import (
@@ -28,10 +30,9 @@ from ...dispatch.promotion import (
     promoted_float,
 )
 from ...dispatch.structure import pointwise
-from ...dtypes import BOOL, COMPLEX, FLOATING, INTEGER, DType, dtype_of_number
 from ...errors import ArgumentTypeError, DTypeError, OptionError, safe_repr
-from ...state import state
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 from ..creation.factories import zeros_like
 from ..declaring.half_types import in_float32
 from ..declaring.whole_numbers import whole

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ...base.dtypes import INTEGER, bool_
 from ...dispatch.op import composite, method, primitive
 from ...dispatch.promotion import integral_only, to_bool
 from ...dispatch.structure import pointwise
-from ...dtypes import INTEGER, bool_
 from ...errors import ArgumentTypeError
 from ...tensor import Tensor
 

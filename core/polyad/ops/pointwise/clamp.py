@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ...backend.interface import Signature
+from ...base.dtypes import INTEGER
 from ...dispatch.forward import symmetric
 from ...dispatch.op import alias, composite, function, gradient
 from ...dispatch.promotion import Typing, not_bool, not_complex, promoted
 from ...dispatch.structure import pointwise
-from ...dtypes import INTEGER
 from ...errors import OptionError
 from ...tensor import Tensor
 from ..memory.copying import check_fits

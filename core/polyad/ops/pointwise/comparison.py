@@ -9,12 +9,13 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from ...base.dtypes import FLOATING
 from ...dispatch.op import alias, composite, function, primitive
 from ...dispatch.promotion import comparison, not_complex, to_bool
 from ...dispatch.structure import as_operands, pointwise
-from ...dtypes import FLOATING
 from ...errors import DTypeError, OptionError, safe_repr
-from ...tensor import Tensor, check_same_device, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_same_device, check_tensor
 from ..creation.factories import full_like
 from .bitwise import bitwise_and, logical_not
 

@@ -14,7 +14,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...backend.interface import Signature
-from ...backend.registry import tensor_type
+from ...base.dtypes import bool_, float16, float32, float64
+from ...base.layout import Layout, Shape, Strides, broadcast_shapes, in_parts, why_not_complex
+from ...devices.registry import tensor_type
 from ...dispatch.forward import forward, linear_in, symmetric
 from ...dispatch.inplace import check_writable
 from ...dispatch.op import composite, function, gradient, prop, view
@@ -22,10 +24,9 @@ from ...dispatch.promotion import Typing, promoted_float, to_bool
 from ...dispatch.structure import Laid, as_operands, pointwise, row_major
 from ...dispatch.views import layout_of
 from ...dispatch.windows import complex_of_parts
-from ...dtypes import bool_, float16, float32, float64
 from ...errors import DTypeError, ShapeError
-from ...layout import Layout, Shape, Strides, broadcast_shapes, in_parts, why_not_complex
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 from ..creation.factories import _full, full_like, zeros_like
 from ..memory.copying import copy_, fill_
 from .arithmetic import conjugate

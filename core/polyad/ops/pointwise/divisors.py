@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from ...base.dtypes import iinfo
 from ...dispatch.op import composite
 from ...dispatch.promotion import integral_only
 from ...dispatch.structure import as_operands, pointwise
-from ...dtypes import iinfo
 from ...tensor import Tensor
 from .arithmetic import _floor_divide, _fmod, _mul
 from .where import _where

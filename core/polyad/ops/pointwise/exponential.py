@@ -13,7 +13,8 @@ from ...dispatch.op import alias, composite, function, gradient, primitive
 from ...dispatch.promotion import floating_only, not_complex, promoted_float
 from ...dispatch.structure import Pointwise, pointwise
 from ...errors import ArgumentTypeError
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 from ..declaring.half_types import in_float32
 from .arithmetic import _add, _div, _mul, _sub, conjugate
 from .clamp import clamp

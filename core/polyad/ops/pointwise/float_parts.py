@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from ... import return_types
 from ...backend.interface import Signature
+from ...base.dtypes import BOOL, FLOATING, bfloat16, finfo, float16, float32, float64, int16, int32, int64
 from ...dispatch.forward import symmetric
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import Typing, floating_only, not_complex, promoted_float, to_bool
 from ...dispatch.structure import pointwise
-from ...dtypes import BOOL, FLOATING, bfloat16, finfo, float16, float32, float64, int16, int32, int64
 from ...errors import DTypeError
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 from ..creation.factories import full_like
 from ..declaring.half_types import in_float32
 from ..shaping.reshape import view

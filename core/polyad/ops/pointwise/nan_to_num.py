@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 
+from ...base.dtypes import finfo
 from ...dispatch.forward import symmetric
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.structure import pointwise
-from ...dtypes import finfo
 from ...errors import ArgumentTypeError
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 from .complex_numbers import _complex
 from .where import _where
 

@@ -13,11 +13,11 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 from ...backend.interface import Signature
+from ...base.dtypes import BOOL, INTEGER, complex128, float64, iinfo, int64
 from ...dispatch.forward import symmetric
 from ...dispatch.op import composite, function, gradient, primitive
 from ...dispatch.promotion import Typing, floating_only, not_bool, not_complex, promoted_float
 from ...dispatch.structure import pointwise
-from ...dtypes import BOOL, INTEGER, complex128, float64, iinfo, int64
 from ...errors import ArgumentTypeError, DTypeError
 from ...tensor import Tensor
 from ..creation.factories import zeros_like

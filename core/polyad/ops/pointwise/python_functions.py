@@ -7,7 +7,8 @@ from typing import Any
 
 from ...dispatch.op import method
 from ...errors import DeviceError, ShapeError
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 from ..creation.factories import tensor
 from ..shaping.reshape import broadcast_tensors
 

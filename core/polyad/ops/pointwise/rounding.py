@@ -6,13 +6,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...base.dtypes import INTEGER
 from ...dispatch.forward import symmetric
 from ...dispatch.op import alias, composite, function, gradient, primitive
 from ...dispatch.promotion import floating_only, not_bool, not_complex
 from ...dispatch.structure import pointwise
-from ...dtypes import INTEGER
 from ...errors import ArgumentTypeError, DTypeError, safe_repr
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 from .arithmetic import _div, _mul, _no_slope, _sub
 
 

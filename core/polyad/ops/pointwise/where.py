@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ...backend.interface import Signature, TensorType
+from ...base.dtypes import bool_, uint8
 from ...dispatch.forward import linear_in
 from ...dispatch.op import function, gradient, method, primitive
 from ...dispatch.promotion import Typing, common_dtype
 from ...dispatch.structure import pointwise
-from ...dtypes import bool_, uint8
 from ...errors import ArgumentTypeError, DTypeError
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 
 if TYPE_CHECKING:
     Number = bool | int | float | complex

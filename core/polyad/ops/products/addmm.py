@@ -9,14 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from ...base.dtypes import BOOL, FLOATING, INTEGER, DType
+from ...base.layout import Shape, broadcast_shapes
 from ...dispatch.forward import forward
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import common_dtype
 from ...dispatch.structure import contraction, row_major
-from ...dtypes import BOOL, FLOATING, INTEGER, DType
 from ...errors import ArgumentTypeError, DTypeError, ShapeError, safe_repr
-from ...layout import Shape, broadcast_shapes
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 from ..creation.factories import _full
 from ..declaring.whole_numbers import whole
 from ..memory.copying import element

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from ...base.layout import Shape, broadcast_shapes, normalize_dim
 from ...dispatch.forward import multilinear
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.structure import contraction
 from ...errors import ShapeError
-from ...layout import Shape, broadcast_shapes, normalize_dim
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 from ..indexing.slicing import _slice
 from ..pointwise.arithmetic import _mul, _sub, conjugate
 from ..shaping.joining import _cat

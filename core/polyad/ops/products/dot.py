@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from ...base.layout import Shape
 from ...dispatch.forward import multilinear
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.structure import contraction
 from ...errors import ShapeError
-from ...layout import Shape
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 from ..pointwise.arithmetic import _mul, conjugate
 from ..shaping.reshape import _permute, _reshape, _unsqueeze
 from .matmul import _gemm

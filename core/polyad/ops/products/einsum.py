@@ -18,11 +18,12 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from ...base.dtypes import INTEGER, DType, int64, promote_types
+from ...base.layout import Shape
 from ...dispatch.op import function
-from ...dtypes import INTEGER, DType, int64, promote_types
 from ...errors import ArgumentError, ArgumentTypeError, ShapeError, safe_repr
-from ...layout import Shape
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 from ..pointwise.arithmetic import _mul
 from ..reductions.sums import _sum
 from ..shaping.diagonals import _diagonal

@@ -10,13 +10,14 @@ from ...dispatch.op import alias, composite, function, gradient, method, primiti
 from ...dispatch.promotion import promoted
 from ...dispatch.structure import Contraction, contraction
 from ...errors import ShapeError
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 from ..declaring import shape_rules
 from ..declaring.attach import from_array
 from ..pointwise.arithmetic import _conj, conjugate
 
 if TYPE_CHECKING:
-    from ...layout import Shape
+    from ...base.layout import Shape
 
 
 def _gemm_products(result: Shape, input: Shape, other: Shape, transpose_input: bool, transpose_other: bool) -> int:

@@ -14,14 +14,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...backend.interface import Signature
+from ...base.dtypes import BOOL
+from ...base.layout import Shape, broadcast_shapes
 from ...dispatch.forward import multilinear
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import Rule, Typing
 from ...dispatch.structure import contraction
-from ...dtypes import BOOL
 from ...errors import DTypeError, ShapeError, UnsupportedDType
-from ...layout import Shape, broadcast_shapes
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 from ..pointwise.arithmetic import _mul, conjugate
 from ..shaping.reshape import _permute, _squeeze, _unsqueeze
 from .matmul import _gemm

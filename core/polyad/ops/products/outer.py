@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ...dispatch.op import alias, function
 from ...dispatch.views import owned
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 from ..pointwise.arithmetic import _mul
 from ..shaping.reshape import _reshape, _unsqueeze
 from .mm import check_rank

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...base.layout import normalize_dim
 from ...dispatch.op import function
 from ...dispatch.out import write_out
 from ...errors import ArgumentTypeError, ShapeError, safe_repr
-from ...layout import normalize_dim
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 from .einsum import plan, run
 from .mm import check_same_dtype
 

@@ -19,10 +19,10 @@ import math
 from functools import lru_cache
 from typing import Any
 
+from ...base.dtypes import float64
+from ...base.layout import Shape
 from ...dispatch.op import composite, gradient
 from ...dispatch.structure import pointwise, random, row_major
-from ...dtypes import float64
-from ...layout import Shape
 from ...random.generator import Generator
 from ...tensor import Tensor
 from ..declaring.no_derivative import no_derivative

@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 from types import EllipsisType
 
+from ...base.dtypes import BOOL, FLOATING, INTEGER, DType, bfloat16, float16, float32, float64, int64
 from ...dispatch.inplace import check_writable, write
 from ...dispatch.op import method
-from ...dtypes import BOOL, FLOATING, INTEGER, DType, bfloat16, float16, float32, float64, int64
 from ...errors import DTypeError, ShapeError
 from ...random.generator import Generator, generator_or_default
 from ...tensor import Tensor

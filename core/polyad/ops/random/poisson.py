@@ -12,14 +12,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ...base.dtypes import float64
+from ...base.layout import Shape
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import first
 from ...dispatch.structure import random, row_major
-from ...dtypes import float64
 from ...errors import ShapeError
-from ...layout import Shape
 from ...random.generator import Generator, generator_or_default
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 from ..reductions.any_all import anywhere, check_all
 from ..shaping.reshape import broadcast_tensors
 from .sampling import _floating, _uniform

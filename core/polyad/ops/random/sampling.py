@@ -11,12 +11,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from ...backend import registry
-from ...dispatch.op import composite, function, primitive
-from ...dispatch.promotion import Typing, first, keyed_dtype
-from ...dispatch.structure import Last, Rowwise, creation, random, row_major
-from ...dispatch.views import layout_of
-from ...dtypes import (
+from ...base.dtypes import (
     BOOL,
     FLOATING,
     INTEGER,
@@ -29,13 +24,19 @@ from ...dtypes import (
     get_default_dtype,
     int64,
 )
+from ...base.layout import Shape, check_sizes, contiguous_strides, int_of, normalize_shape
+from ...base.memory_formats import MemoryFormat, check_format, check_layout, copy_strides, preserve_format
+from ...base.state import state
+from ...devices import registry
+from ...dispatch.op import composite, function, primitive
+from ...dispatch.promotion import Typing, first, keyed_dtype
+from ...dispatch.structure import Last, Rowwise, creation, random, row_major
+from ...dispatch.views import layout_of
 from ...errors import ArgumentTypeError, DTypeError, ShapeError, safe_repr
-from ...layout import Shape, check_sizes, contiguous_strides, int_of, normalize_shape
-from ...memory_formats import MemoryFormat, check_format, check_layout, copy_strides, preserve_format
 from ...random.generator import Generator, generator_or_default
 from ...random.philox import ONE_WORD_RANGE
-from ...state import state
-from ...tensor import Tensor, check_room, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_room, check_tensor
 from ..creation.factories import finished
 from ..memory.copying import _copy_strided
 from ..pointwise.where import where
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ...backend.interface import Signature
-    from ...device import Device
+    from ...base.device import Device
 
 _USED_BITS = {float32: 24, float16: 11, bfloat16: 8}
 

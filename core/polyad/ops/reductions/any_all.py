@@ -9,16 +9,17 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...backend.interface import Signature
+from ...base.dtypes import bool_, uint8
+from ...base.layout import normalize_dims
+from ...base.state import state
 from ...dispatch.effects import Effect, Result, declare
 from ...dispatch.op import composite, function, primitive
 from ...dispatch.promotion import Typing, to_int64
 from ...dispatch.structure import Reduction
-from ...dispatch.wrapped import innermost
-from ...dtypes import bool_, uint8
 from ...errors import PolyadError
-from ...layout import normalize_dims
-from ...state import state
-from ...tensor import Tensor, check_tensor, has_data
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor, has_data
+from ...transforms.wrapped import innermost
 from .sums import _sum
 
 if TYPE_CHECKING:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...base.dtypes import BOOL, FLOATING
+from ...base.state import warn_user
 from ...dispatch.op import function
 from ...dispatch.windows import complex_of_parts
-from ...dtypes import BOOL, FLOATING
 from ...errors import DTypeError, ShapeError
-from ...state import warn_user
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 from ..pointwise.arithmetic import _div, _mul, _sub, conjugate
 from ..pointwise.complex_numbers import imag, real
 from ..products.matmul import _gemm

@@ -16,13 +16,14 @@ from typing import Any
 
 from ... import return_types
 from ...backend.interface import Signature
+from ...base.dtypes import DType, float32, int64
+from ...base.layout import Shape, normalize_dim
 from ...dispatch.forward import forward, linear_in
 from ...dispatch.op import composite, function, gradient, primitive
 from ...dispatch.promotion import Typing, first, floating_only, not_complex, summed
 from ...dispatch.structure import Last, Rowwise
-from ...dtypes import DType, float32, int64
-from ...layout import Shape, normalize_dim
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 from ..creation.factories import _arange, _full
 from ..declaring.shape_rules import same
 from ..indexing.gather_scatter import _gather, _scatter_add

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ...base.dtypes import BOOL, FLOATING, get_default_dtype, uint8
+from ...base.layout import normalize_dim
 from ...dispatch.op import function
-from ...dtypes import BOOL, FLOATING, get_default_dtype, uint8
 from ...errors import ArgumentTypeError, DTypeError, ShapeError, safe_repr, wrong_type
-from ...layout import normalize_dim
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 from ..indexing.slicing import _slice
 from ..pointwise.arithmetic import _add, _div, _mul, _sub
 from ..pointwise.comparison import ne

@@ -12,13 +12,14 @@ from typing import Any
 
 from ... import return_types
 from ...backend.interface import Signature, TensorType
+from ...base.dtypes import FLOATING, INTEGER, DType, float32, float64, int64
+from ...base.layout import Shape
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import Typing, to_int64
 from ...dispatch.structure import opaque
-from ...dtypes import FLOATING, INTEGER, DType, float32, float64, int64
 from ...errors import ArgumentTypeError, ShapeError, UnsupportedDType, safe_repr
-from ...layout import Shape
-from ...tensor import Tensor, check_tensor, has_data
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor, has_data
 from ..creation.factories import _arange, _full
 from ..declaring.no_derivative import no_derivative
 from ..declaring.shape_rules import same

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from ...base.layout import normalize_dims, reduced_shape
 from ...dispatch.forward import reduction
 from ...dispatch.op import alias, composite, function, gradient
 from ...dispatch.promotion import promoted_float
 from ...dispatch.structure import Reduction
-from ...layout import normalize_dims, reduced_shape
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 from ..pointwise.arithmetic import conjugate
 from ..pointwise.where import _where
 from .max_min import _amax

@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 from ... import return_types
 from ...backend.interface import Signature
+from ...base.dtypes import int64
+from ...base.layout import Shape, normalize_dim, normalize_dims
 from ...dispatch.forward import forward, reduction
 from ...dispatch.op import composite, function, gradient, primitive
 from ...dispatch.promotion import Typing, first, not_complex, to_int64
 from ...dispatch.structure import ALL, Reduction
-from ...dtypes import int64
 from ...errors import ArgumentTypeError, ShapeError, safe_repr
-from ...layout import Shape, normalize_dim, normalize_dims
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 from ..creation.factories import _full
 from ..indexing.gather_scatter import _gather, _scatter
 from ..pointwise import maximum

@@ -14,14 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 from ... import return_types
 from ...backend.interface import Signature
+from ...base.dtypes import iinfo, int64
+from ...base.layout import normalize_dim
 from ...dispatch.forward import forward, reduction
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import Typing, first, not_complex
 from ...dispatch.structure import ALL, Reduction, row_major
-from ...dtypes import iinfo, int64
 from ...errors import IndexOutOfRange
-from ...layout import normalize_dim
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 from ..creation.factories import _full
 from ..indexing.gather_scatter import _gather
 from ..indexing.index_select import _index_select

@@ -9,13 +9,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...backend.interface import Signature
+from ...base.dtypes import float32, float64, int64
+from ...base.layout import Shape, normalize_dim
 from ...dispatch.op import composite, function
 from ...dispatch.promotion import Typing
 from ...dispatch.structure import Last, Rowwise
-from ...dtypes import float32, float64, int64
 from ...errors import ArgumentTypeError, DTypeError, OptionError, ShapeError, safe_repr
-from ...layout import Shape, normalize_dim
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 from ..creation.factories import _full
 from ..indexing.gather_scatter import _gather
 from ..indexing.slicing import _slice

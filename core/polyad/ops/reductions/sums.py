@@ -12,14 +12,15 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from ...base.dtypes import FLOATING, DType, float32
+from ...base.layout import Shape, normalize_dim, normalize_dims, reduced_shape
 from ...dispatch.forward import linear_in, reduction
 from ...dispatch.op import composite, function, gradient, primitive
 from ...dispatch.promotion import first, floating_only, summed
 from ...dispatch.structure import Reduction
-from ...dtypes import FLOATING, DType, float32
 from ...errors import DTypeError
-from ...layout import Shape, normalize_dim, normalize_dims, reduced_shape
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 from ..pointwise.arithmetic import conjugate
 from ..pointwise.where import _where
 from ..shaping.reshape import _expand, _permute, _reshape

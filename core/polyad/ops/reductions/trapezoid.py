@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...base.dtypes import BOOL
+from ...base.layout import normalize_dim
 from ...dispatch.op import alias, function
-from ...dtypes import BOOL
 from ...errors import ArgumentTypeError, DTypeError, IndexOutOfRange, ShapeError, safe_repr
-from ...layout import normalize_dim
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 from ..creation.factories import _full
 from ..indexing.slicing import _select, _slice
 from ..pointwise.arithmetic import _add, _div, _mul, _sub

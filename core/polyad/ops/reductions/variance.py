@@ -6,15 +6,16 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from ...backend.interface import Signature
+from ...base.dtypes import float32
+from ...base.layout import normalize_dims, reduced_shape
+from ...base.state import warn_user
 from ...dispatch.forward import reduction
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import Typing, first, floating_only
 from ...dispatch.structure import Reduction
-from ...dtypes import float32
 from ...errors import ArgumentTypeError, safe_repr
-from ...layout import normalize_dims, reduced_shape
-from ...state import warn_user
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 from ..pointwise.arithmetic import conjugate
 from ..pointwise.where import _where
 from .sums import _mean, _sum, count, kept

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ...base.dtypes import int64
+from ...base.layout import Shape
 from ...dispatch.op import composite, function
 from ...dispatch.structure import shaping
-from ...dtypes import int64
 from ...errors import ArgumentTypeError, OutOfMemory, ShapeError, safe_repr
-from ...layout import Shape
 from ...tensor import Tensor
 from ..creation.factories import _arange, _full
 from ..indexing.index_select import _index_add, _index_select

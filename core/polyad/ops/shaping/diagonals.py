@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from ...base.layout import Layout, contiguous_strides, normalize_dim, normalize_shape
 from ...dispatch.op import function, op_of, view
 from ...errors import ShapeError
-from ...layout import Layout, contiguous_strides, normalize_dim, normalize_shape
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 from .strided import _window_put
 
 

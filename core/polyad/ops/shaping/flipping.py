@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ...base.layout import normalize_dim, normalize_dims, normalize_shape
 from ...dispatch.forward import linear_in
 from ...dispatch.op import composite, function, gradient, primitive
 from ...dispatch.structure import Shaping, as_operands, shaping
 from ...errors import ShapeError
-from ...layout import normalize_dim, normalize_dims, normalize_shape
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 from ..declaring.shape_rules import same
 from .joining import _cat
 from .reshape import _reshape

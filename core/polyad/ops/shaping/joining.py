@@ -7,13 +7,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from ...base.layout import Shape, normalize_dim
 from ...dispatch.forward import linear_in
 from ...dispatch.op import alias, composite, function, gradient, primitive
 from ...dispatch.promotion import promoted
 from ...dispatch.structure import shaping
 from ...errors import ArgumentError, ArgumentTypeError, DTypeError, OptionError, ShapeError, safe_repr
-from ...layout import Shape, normalize_dim
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 from ..creation.factories import _full, zeros
 from ..indexing.slicing import _slice
 from .reshape import _expand, _reshape, _unsqueeze

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...base.layout import Shape, check_sizes, normalize_dim, normalize_shape
 from ...dispatch.forward import linear_in
 from ...dispatch.op import composite, function, gradient, method
 from ...dispatch.structure import Shaping, shaping
 from ...dispatch.views import owned
 from ...errors import NoData, ShapeError
-from ...layout import Shape, check_sizes, normalize_dim, normalize_shape
-from ...tensor import Tensor, check_room, check_tensor, has_data
+from ...tensor import Tensor
+from ...tensor.tensor import check_room, check_tensor, has_data
 from ..creation.factories import _full, arange
 from ..indexing.index_select import _index_add, _index_select
 from ..indexing.slicing import _slice

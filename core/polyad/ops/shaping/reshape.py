@@ -14,17 +14,27 @@ import functools
 import math
 from typing import TYPE_CHECKING, Any
 
+from ...base.dtypes import DType
+from ...base.layout import (
+    Layout,
+    Shape,
+    Size,
+    infer_shape,
+    normalize_dim,
+    normalize_dims,
+    normalize_shape,
+    view_strides,
+)
+from ...base.state import state
 from ...dispatch.forward import forward
 from ...dispatch.inplace import take_layout
 from ...dispatch.op import alias, function, gradient, method, prop, view as declare_view
 from ...dispatch.promotion import keyed_dtype
 from ...dispatch.views import layout_of, owned
-from ...dtypes import DType
 from ...errors import ArgumentError, ArgumentTypeError, ShapeError, safe_repr
 from ...history.grad_mode import enable_grad
-from ...layout import Layout, Shape, Size, infer_shape, normalize_dim, normalize_dims, normalize_shape, view_strides
-from ...state import state
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -481,7 +491,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     >>> [x.shape for x in polyad.broadcast_tensors(polyad.zeros(3), polyad.zeros(2, 1))]
     [polyad.Size([2, 3]), polyad.Size([2, 3])]
     """
-    from ...layout import broadcast_shapes
+    from ...base.layout import broadcast_shapes
 
     given = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
     for position, tensor in enumerate(given):
@@ -500,7 +510,7 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
     >>> polyad.broadcast_shapes((2, 1), 3)
     polyad.Size([2, 3])
     """
-    from ...layout import broadcast_shapes
+    from ...base.layout import broadcast_shapes
 
     given = [normalize_shape((shape,), "broadcast_shapes") for shape in shapes]
     if any(size < 0 for shape in given for size in shape):

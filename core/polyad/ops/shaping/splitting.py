@@ -9,12 +9,13 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from ...base.layout import Layout, Shape, normalize_dim, normalize_shape
+from ...base.state import state
 from ...dispatch.op import alias, function
 from ...dispatch.views import apply_views, layout_of
 from ...errors import ArgumentTypeError, IndexOutOfRange, OutOfMemory, ShapeError, safe_repr
-from ...layout import Layout, Shape, normalize_dim, normalize_shape
-from ...state import state
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 from ..creation.factories import _full
 from ..indexing.slicing import _select, _slice
 

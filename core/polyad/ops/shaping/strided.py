@@ -11,13 +11,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from ...base.layout import Layout, Shape, Strides, contiguous_strides, normalize_shape, reach
 from ...dispatch.forward import forward, linear_in
 from ...dispatch.op import composite, function, gradient, view
 from ...dispatch.structure import contraction, shaping
 from ...dispatch.views import layout_of
 from ...errors import ShapeError
-from ...layout import Layout, Shape, Strides, contiguous_strides, normalize_shape, reach
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 from .reshape import _reshape, relaid
 
 if TYPE_CHECKING:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...backend import registry
+from ...base.dtypes import DType, int32, int64
+from ...base.layout import Shape, normalize_shape
+from ...base.memory_formats import check_layout
+from ...devices import registry
 from ...dispatch.forward import linear_in
 from ...dispatch.op import function, gradient, primitive
 from ...dispatch.structure import Last, Shaping
-from ...dtypes import DType, int32, int64
 from ...errors import DTypeError, ShapeError, safe_repr
-from ...layout import Shape, normalize_shape
-from ...memory_formats import check_layout
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 from ..creation.factories import arange, empty, finished
 from .joining import stack
 from .repeating import repeated

@@ -11,11 +11,12 @@ import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from ...base.dtypes import DType
+from ...base.memory_formats import contiguous_format
 from ...dispatch.op import function
-from ...dtypes import DType
 from ...errors import wrong_type
-from ...memory_formats import contiguous_format
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 from ..indexing.slicing import narrow, select, unfold
 from ..pointwise.complex_numbers import view_as_complex, view_as_real
 from .diagonals import diagonal

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ...backend.interface import Signature
+from ...base.dtypes import BOOL, COMPLEX, bool_, int32, int64
+from ...base.layout import Shape
 from ...dispatch.op import composite, function, primitive
 from ...dispatch.promotion import Typing, common_dtype, comparison, not_complex
 from ...dispatch.structure import opaque
-from ...dtypes import BOOL, COMPLEX, bool_, int32, int64
 from ...errors import ArgumentTypeError, DTypeError, IndexOutOfRange, ShapeError, safe_repr
-from ...layout import Shape
-from ...tensor import Tensor, check_same_device, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_same_device, check_tensor
 from ..creation.factories import _full, tensor
 from ..declaring.shape_rules import same
 from ..indexing.gather_scatter import _gather

@@ -11,14 +11,15 @@ from typing import Any
 
 from ... import return_types
 from ...backend.interface import Signature
+from ...base.dtypes import int64
+from ...base.layout import Shape, normalize_dim
 from ...dispatch.forward import forward
 from ...dispatch.op import composite, function, gradient, primitive
 from ...dispatch.promotion import Typing, first, not_complex
 from ...dispatch.structure import Rowwise, as_operands, row_major
-from ...dtypes import int64
 from ...errors import ArgumentTypeError, ShapeError, safe_repr
-from ...layout import Shape, normalize_dim
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 from ..declaring.shape_rules import same
 from ..indexing.gather_scatter import _gather
 from ..indexing.slicing import _slice

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...base.dtypes import bool_, int64
+from ...base.layout import Shape, normalize_dim
 from ...dispatch.op import composite, function
 from ...dispatch.promotion import first, not_complex, to_int64
 from ...dispatch.structure import opaque
-from ...dtypes import bool_, int64
 from ...errors import IndexOutOfRange, ShapeError, UnsupportedDType
-from ...layout import Shape, normalize_dim
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 from ..creation.factories import _arange, _full
 from ..indexing.gather_scatter import _scatter
 from ..indexing.index_select import _index_select

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 
+from ...base.dtypes import BOOL
 from ...dispatch.forward import symmetric
 from ...dispatch.op import alias, composite, function, gradient
 from ...dispatch.promotion import not_complex, promoted_float
 from ...dispatch.structure import pointwise
-from ...dtypes import BOOL
 from ...errors import ArgumentTypeError, DTypeError, OptionError, ShapeError
 from ...tables.special import (
     DIGAMMA_1,
@@ -25,7 +25,8 @@ from ...tables.special import (
     LGAMMA_3,
     STIRLING,
 )
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
+from ...tensor.tensor import check_tensor
 from ..declaring.half_types import in_float32
 from ..pointwise.arithmetic import _add, _div, _mul, _neg, _sub
 from ..pointwise.exponential import log

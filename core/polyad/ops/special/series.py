@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...dtypes import float64
+from ...base.dtypes import float64
 from ...tables.special import Series
 from ...tensor import Tensor
 from ..pointwise.arithmetic import _add, _mul, _sub

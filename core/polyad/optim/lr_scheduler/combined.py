@@ -6,8 +6,8 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ...base.kinds import State
 from ...errors import ArgumentError, ArgumentTypeError
-from ...kinds import State
 from ..optimizer import Optimizer
 from .plateau import ReduceLROnPlateau
 from .scheduler import LRScheduler, copied, set_value, values

@@ -7,8 +7,8 @@ import types
 from collections.abc import Callable
 from typing import Any, Literal
 
+from ...base.kinds import State
 from ...errors import ArgumentError
-from ...kinds import State
 from ..optimizer import Optimizer
 from .scheduler import LRScheduler, check_optimizer, per_group, set_value
 

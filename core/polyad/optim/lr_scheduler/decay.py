@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ...base.kinds import Probability, State
 from ...errors import ArgumentError
-from ...kinds import Probability, State
 from ..optimizer import Optimizer
 from .scheduler import Multiplying
 

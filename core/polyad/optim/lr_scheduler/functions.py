@@ -6,8 +6,8 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+from ...base.kinds import State
 from ...errors import ArgumentTypeError
-from ...kinds import State
 from ..optimizer import Optimizer
 from .scheduler import LRScheduler, check_optimizer, per_group, values
 

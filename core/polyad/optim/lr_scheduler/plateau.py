@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Literal, SupportsFloat
 
+from ...base.state import warn_user
 from ...errors import ArgumentError, OptionError
-from ...state import warn_user
 from ..optimizer import Optimizer
 from .scheduler import LRScheduler, check_optimizer, per_group, set_value, values
 

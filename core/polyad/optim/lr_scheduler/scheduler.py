@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...arguments import Explained
+from ...base.kinds import State
+from ...base.state import warn_user
 from ...errors import ArgumentError, ArgumentTypeError, NotSupported
 from ...history.grad_mode import no_grad
-from ...kinds import State
-from ...state import warn_user
 from ...tensor import Tensor
 from ..optimizer import MissingKey, Optimizer
 

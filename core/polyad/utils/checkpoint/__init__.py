@@ -17,9 +17,9 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
+from ...base.state import state
 from ...dispatch.arguments import explaining
 from ...errors import ArgumentError, ArgumentTypeError, safe_repr, wrong_type
-from ...state import state
 from .frames import CheckpointError, Frame
 from .reentrant import run_reentrant
 from .settings import noop_context_fn, set_checkpoint_debug_enabled, set_checkpoint_early_stop

@@ -19,12 +19,12 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any
 
 from ...autograd.saved import Packed, saved_tensors_hooks
-from ...dispatch.tracing import TraceLog
+from ...base.state import state, user_line
 from ...errors import AutogradError, PolyadError, describe
+from ...inspection.tracing import TraceLog
 from ...random.generator import default_generator
-from ...state import state, user_line
-from ...storage import next_event
 from ...tensor import Tensor
+from ...tensor.storage import next_event
 from .settings import settings
 
 __all__ = ["CheckpointError", "Frame", "random_state", "with_random_state"]

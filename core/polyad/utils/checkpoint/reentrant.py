@@ -13,8 +13,8 @@ from typing import Any
 
 from ...autograd.function import Function
 from ...autograd.gradients import backward
+from ...base.state import state, warn_user
 from ...errors import AutogradError
-from ...state import state, warn_user
 from ...tensor import Tensor
 from .frames import random_state, with_random_state
 

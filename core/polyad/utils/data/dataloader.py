@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
 from polyad import errors
-from polyad.backend.accelerators import pinning
+from polyad.devices.accelerators import pinning
 from polyad.random.generator import Generator
 from polyad.tensor import Tensor
 from polyad.utils.data.collate import default_collate, default_convert, like

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ... import provided
-from ...extras import needed
+from ...base import provided
+from ...base.extras import needed
 from ...history.grad_mode import no_grad
 from ...random import get_rng_state, set_rng_state
 

@@ -7,9 +7,9 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ...base.extras import needed
+from ...base.state import warn_user
 from ...errors import ArgumentTypeError
-from ...extras import needed
-from ...state import warn_user
 from ...tensor import Tensor
 from .graph import graph_event
 

@@ -8,7 +8,7 @@ the dtypes that the op's rule says, so that most kernels are NumPy's own functio
 import numpy as np
 
 from polyad.backend import Kernel, cast_by_rule
-from polyad.dtypes import float32
+from polyad.base.dtypes import float32
 from polyad.interop.numpy import numpy_dtype
 
 from .memory import Buffer

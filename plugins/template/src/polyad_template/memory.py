@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
+from polyad.base.layout import contiguous_strides
 from polyad.interop.numpy import numpy_dtype
-from polyad.layout import contiguous_strides
 
 ROOM = 1 << 32
 

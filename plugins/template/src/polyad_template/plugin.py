@@ -2,7 +2,7 @@
 
 from polyad.backend import BackendInfo, Capabilities
 from polyad.backend.hookspecs import hookimpl
-from polyad.dtypes import bool_, float32, int64
+from polyad.base.dtypes import bool_, float32, int64
 
 
 @hookimpl

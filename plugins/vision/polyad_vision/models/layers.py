@@ -9,7 +9,7 @@ from typing import Any, Literal
 import polyad
 from polyad import Tensor, nn
 from polyad.arguments import explain
-from polyad.kinds import Probability
+from polyad.base.kinds import Probability
 
 __all__ = ["Conv2dNormActivation", "SqueezeExcitation", "StochasticDepth", "make_divisible", "stochastic_depth"]
 

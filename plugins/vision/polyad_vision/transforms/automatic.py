@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import polyad
 from polyad import nn
 from polyad.arguments import explain
+from polyad.base.kinds import Count
 from polyad.errors import ArgumentError
-from polyad.kinds import Count
 
 from . import functional as F
 from .inputs import InterpolationMode, size_of

@@ -11,8 +11,8 @@ import numpy as np
 import polyad
 from polyad import Tensor, nn
 from polyad.arguments import explain
+from polyad.base.kinds import Probability, Sizes
 from polyad.errors import ArgumentError
-from polyad.kinds import Probability, Sizes
 
 from . import functional as F
 from .inputs import InterpolationMode, size_of

@@ -9,8 +9,8 @@ from typing import Any
 import polyad
 from polyad import Tensor, nn
 from polyad.arguments import explain
+from polyad.base.kinds import Functions, Probability, Sizes
 from polyad.errors import ArgumentError, ArgumentTypeError
-from polyad.kinds import Functions, Probability, Sizes
 
 from . import functional as F
 from .inputs import InterpolationMode

@@ -16,8 +16,8 @@ import numpy as np
 import polyad
 from polyad import Tensor
 from polyad.arguments import explain
+from polyad.base.kinds import NonNegative
 from polyad.errors import ArgumentError, ArgumentTypeError
-from polyad.kinds import NonNegative
 
 from . import on_tensors
 from .inputs import PILLOW_FILTERS, InterpolationMode, is_picture, needs, pillow, size_of

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from polyad.dtypes import bfloat16, float16, float32, float64, int64
-from polyad.memory_formats import channels_last
+from polyad.base.dtypes import bfloat16, float16, float32, float64, int64
+from polyad.base.memory_formats import channels_last
 
 from ...sample import DTYPE, EVERYTHING, INTEGERS, REAL, REAL_FLOATS, ErrorCase, OnlyShape, Sample, always
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from polyad.dtypes import int64
+from polyad.base.dtypes import int64
 
 from ...sample import DTYPE, EVERYTHING, REAL_FLOATS, ErrorCase, Sample
 

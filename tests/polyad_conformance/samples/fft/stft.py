@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from polyad.dtypes import complex64, int64
+from polyad.base.dtypes import complex64, int64
 
 from ...sample import ErrorCase, Sample
 from .dft import COMPLEX, REAL, spectrum, transform

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from polyad.dtypes import complex64, float16, float32, float64, int64
+from polyad.base.dtypes import complex64, float16, float32, float64, int64
 
 from ...sample import ErrorCase, Sample
 from .dft import COMPLEX, REAL, half_spectrum, signal, spectrum, transform

@@ -5,7 +5,7 @@ from __future__ import annotations
 import mpmath
 import numpy as np
 
-from polyad.dtypes import int64
+from polyad.base.dtypes import int64
 
 from ...sample import DTYPE, REAL_FLOATS, ErrorCase, Sample
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from polyad.dtypes import bfloat16, complex64, float64, int32, int64
+from polyad.base.dtypes import bfloat16, complex64, float64, int32, int64
 
 from ...sample import EVERYTHING, NUMBERS, ErrorCase, Sample
 from .scatter_reduce import factors, scatter_reduce, spread_index

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from polyad.dtypes import float64, int64
+from polyad.base.dtypes import float64, int64
 
 from ...sample import EVERYTHING, NUMBERS, ErrorCase, Sample
 from .index_put import index_put

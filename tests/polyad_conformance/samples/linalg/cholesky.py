@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from polyad.dtypes import complex64, complex128, float16, float32, float64, int32, int64
+from polyad.base.dtypes import complex64, complex128, float16, float32, float64, int32, int64
 
 from ...matrices import adjoint, cholesky, definite, each, inverse, regular, symmetrized
 from ...sample import Sample, always, same

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from polyad.dtypes import complex64, complex128, float32, float64, int64
+from polyad.base.dtypes import complex64, complex128, float32, float64, int64
 
 from ...matrices import adjoint, definite, each, eigenvalues, hermitian_spectrum, regular, spectrum, symmetrized
 from ...sample import ErrorCase, Sample, as_real, same

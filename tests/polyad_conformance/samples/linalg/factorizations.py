@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from polyad.dtypes import complex64, complex128, float32, float64, int32, int64
+from polyad.base.dtypes import complex64, complex128, float32, float64, int32, int64
 
 from ...matrices import adjoint, definite, each, elimination, gram_schmidt, inverse, permutation, regular
 from ...sample import ErrorCase, OnlyShape, Sample, always, same

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from polyad.dtypes import bfloat16, complex64, complex128, float16, float32, float64, int64
+from polyad.base.dtypes import bfloat16, complex64, complex128, float16, float32, float64, int64
 
 from ...matrices import each, exponential, inverse, regular
 from ...sample import ErrorCase, Sample

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from polyad.dtypes import complex64, complex128, float32, float64, int64
+from polyad.base.dtypes import complex64, complex128, float32, float64, int64
 
 from ...matrices import each, regular, singular_values
 from ...patterns import reduction

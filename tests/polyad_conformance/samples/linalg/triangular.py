@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from polyad.dtypes import complex64, complex128, float32, float64
+from polyad.base.dtypes import complex64, complex128, float32, float64
 
 from ...matrices import each, inverse, regular
 from ...sample import ErrorCase, Sample, same

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from polyad.dtypes import bfloat16, complex64, float16, float32, float64, int32, int64
-from polyad.memory_formats import channels_last, channels_last_3d
+from polyad.base.dtypes import bfloat16, complex64, float16, float32, float64, int32, int64
+from polyad.base.memory_formats import channels_last, channels_last_3d
 
 from ...sample import BOOL, EVERYTHING, REAL, ErrorCase, Sample, always
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from polyad.memory_formats import channels_last, channels_last_3d
+from polyad.base.memory_formats import channels_last, channels_last_3d
 
 from ...sample import EVERYTHING, ErrorCase, Sample
 

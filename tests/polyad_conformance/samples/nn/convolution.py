@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from polyad.dtypes import bool_, complex64, complex128, float64
+from polyad.base.dtypes import bool_, complex64, complex128, float64
 
 from ...sample import INTEGERS, REAL_FLOATS, ErrorCase, Sample
 

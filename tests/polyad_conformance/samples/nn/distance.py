@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from polyad.dtypes import complex128, float32, float64, int64
+from polyad.base.dtypes import complex128, float32, float64, int64
 
 from ...sample import FLOATS, REAL_FLOATS, ErrorCase, Sample, as_float, as_real
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from polyad.dtypes import bfloat16, bool_, float16, float32, float64, int64
+from polyad.base.dtypes import bfloat16, bool_, float16, float32, float64, int64
 
 from ...sample import FLOATS, ErrorCase, OnlyShape, Sample, always, same
 from ..random.sampling import chances, source

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from polyad.dtypes import float64, int64
+from polyad.base.dtypes import float64, int64
 
 from ...sample import REAL_FLOATS, ErrorCase, Sample
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from polyad.dtypes import int64, uint8
+from polyad.base.dtypes import int64, uint8
 
 from ...sample import REAL_FLOATS, ErrorCase, Sample
 

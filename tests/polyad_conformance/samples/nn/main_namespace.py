@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from polyad.dtypes import float32, float64, int64
+from polyad.base.dtypes import float32, float64, int64
 
 from ...sample import FLOATS, REAL_FLOATS, ErrorCase, Sample, as_int64, same
 from .grid_sampling import affine_grid, between_pixels, grid_sample

@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 
-from polyad.dtypes import bfloat16, complex128, float16, float32, float64, int64
+from polyad.base.dtypes import bfloat16, complex128, float16, float32, float64, int64
 
 from ...sample import FLOATS, REAL_FLOATS, ErrorCase, Sample, same
 from .distance import norm

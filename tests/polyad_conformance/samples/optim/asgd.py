@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from polyad.dtypes import float32, float64
+from polyad.base.dtypes import float32, float64
 
 from ...sample import REAL_FLOATS, always, same
 from . import largest, misfit, rate_samples, samples

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from polyad.dtypes import float32
+from polyad.base.dtypes import float32
 
 from ...sample import ErrorCase, same
 from . import rate_samples

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from polyad.dtypes import float32
+from polyad.base.dtypes import float32
 
 from ...sample import same
 from . import largest, misfit, samples

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from polyad.dtypes import bool_, float32, int8, int64
+from polyad.base.dtypes import bool_, float32, int8, int64
 
 from ...patterns import binary, unary
 from ...sample import BOOL, EVERYTHING, INTEGERS, ErrorCase, Sample, as_bool

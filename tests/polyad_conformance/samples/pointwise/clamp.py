@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from polyad.dtypes import bool_, complex64, float32, float64, uint8
+from polyad.base.dtypes import bool_, complex64, float32, float64, uint8
 
 from ...sample import INTEGERS, REAL, REAL_FLOATS, ErrorCase, Sample, as_float
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from polyad.dtypes import complex64, float64, int8, int64, uint8
+from polyad.base.dtypes import complex64, float64, int8, int64, uint8
 
 from ...patterns import beside_a_number, binary, unary, wide_integers
 from ...sample import COMPLEX, EVERYTHING, FLOATS, REAL, REAL_FLOATS, ErrorCase, Sample, as_bool

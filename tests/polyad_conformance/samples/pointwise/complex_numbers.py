@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from polyad.dtypes import complex64, complex128, float32, float64, int64
+from polyad.base.dtypes import complex64, complex128, float32, float64, int64
 
 from ...patterns import unary
 from ...sample import COMPLEX, EVERYTHING, NUMBERS, REAL, ErrorCase, Sample, as_bool, as_float, as_real

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from polyad.dtypes import bool_, float32, int8, int64
+from polyad.base.dtypes import bool_, float32, int8, int64
 
 from ...patterns import binary
 from ...sample import INTEGERS, ErrorCase, Sample

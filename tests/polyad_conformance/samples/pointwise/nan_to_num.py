@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from polyad.dtypes import float64
+from polyad.base.dtypes import float64
 
 from ...sample import COMPLEX, INTEGERS, REAL_FLOATS, ErrorCase, Sample
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from polyad.dtypes import bool_, complex128, float32, float64, int64, uint8
+from polyad.base.dtypes import bool_, complex128, float32, float64, int64, uint8
 
 from ...patterns import binary, unary
 from ...sample import COMPLEX, EVERYTHING, FLOATS, INTEGERS, NUMBERS, REAL_FLOATS, ErrorCase, Sample, always, as_float

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from polyad.dtypes import complex64, float32, float64
+from polyad.base.dtypes import complex64, float32, float64
 
 from ...patterns import binary, unary
 from ...sample import NUMBERS, REAL, REAL_FLOATS, ErrorCase, Sample, as_float

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from polyad.dtypes import bool_, float32, uint8
+from polyad.base.dtypes import bool_, float32, uint8
 
 from ...sample import EVERYTHING, NUMBERS, ErrorCase, Sample
 

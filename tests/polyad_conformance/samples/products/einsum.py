@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 
-from polyad.dtypes import bool_, complex128, float16, float32, float64, int64, uint8
+from polyad.base.dtypes import bool_, complex128, float16, float32, float64, int64, uint8
 
 from ...sample import INTEGERS, NUMBERS, ErrorCase, Sample, as_int64, as_sum
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from polyad.dtypes import bfloat16, float16, int64
+from polyad.base.dtypes import bfloat16, float16, int64
 
 from ...sample import NUMBERS, ErrorCase, Sample
 

@@ -6,7 +6,7 @@ from functools import reduce
 
 import numpy as np
 
-from polyad.dtypes import bool_, complex128, float16, float32, float64, int64
+from polyad.base.dtypes import bool_, complex128, float16, float32, float64, int64
 
 from ...sample import NUMBERS, ErrorCase, Sample
 

@@ -7,7 +7,7 @@ from functools import cache
 import mpmath
 import numpy as np
 
-from polyad.dtypes import float64
+from polyad.base.dtypes import float64
 from polyad.interop.numpy import numpy_dtype
 from polyad.random import Generator
 

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from polyad.dtypes import bfloat16, bool_, float16, float32, float64, int64, uint8
+from polyad.base.dtypes import bfloat16, bool_, float16, float32, float64, int64, uint8
 from polyad.interop.numpy import numpy_dtype
 from polyad.random import Generator, philox
 

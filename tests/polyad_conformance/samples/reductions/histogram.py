@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from polyad.dtypes import bfloat16, float16, float32, float64, int8, int64, uint8
+from polyad.base.dtypes import bfloat16, float16, float32, float64, int8, int64, uint8
 
 from ...sample import REAL_FLOATS, ErrorCase, Sample, always, as_int64, same
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from polyad.dtypes import int64
+from polyad.base.dtypes import int64
 
 from ...patterns import reduction
 from ...sample import COMPLEX, REAL_FLOATS, ErrorCase, Sample, as_float

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from polyad.dtypes import complex64
+from polyad.base.dtypes import complex64
 
 from ...patterns import reduction, wide_integers
 from ...sample import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from polyad.dtypes import bfloat16, complex64, float32, float64, int64
+from polyad.base.dtypes import bfloat16, complex64, float32, float64, int64
 
 from ...sample import REAL, REAL_FLOATS, ErrorCase, Sample, as_int64, same
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from polyad.dtypes import float32, int64
+from polyad.base.dtypes import float32, int64
 
 from ...sample import EVERYTHING, ErrorCase, Sample
 from .joining import copied

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from polyad.dtypes import float32, int16, int32
+from polyad.base.dtypes import float32, int16, int32
 
 from ...sample import COMPLEX, EVERYTHING, NUMBERS, REAL, ErrorCase, Sample, always, as_sum, same
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from polyad.dtypes import complex64, complex128, float32, float64
+from polyad.base.dtypes import complex64, complex128, float32, float64
 
 from ...sample import ErrorCase, Sample, as_real
 from ..indexing.slicing import view, windows

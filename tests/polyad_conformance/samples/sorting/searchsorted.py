@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from polyad.dtypes import bfloat16, bool_, complex64, float16, float32, float64, int8, int32, int64, uint8
+from polyad.base.dtypes import bfloat16, bool_, complex64, float16, float32, float64, int8, int32, int64, uint8
 
 from ...sample import ErrorCase, Sample, always, as_bool, as_int64
 

@@ -7,7 +7,7 @@ import math
 import mpmath
 import numpy as np
 
-from polyad.dtypes import complex64
+from polyad.base.dtypes import complex64
 
 from ...precise import few, precise, spans
 from ...sample import ErrorCase

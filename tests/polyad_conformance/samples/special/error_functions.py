@@ -7,7 +7,7 @@ import math
 import mpmath
 import numpy as np
 
-from polyad.dtypes import complex64, float32, float64
+from polyad.base.dtypes import complex64, float32, float64
 
 from ...patterns import unary
 from ...precise import few, precise, spans

@@ -7,7 +7,7 @@ import math
 import mpmath
 import numpy as np
 
-from polyad.dtypes import bool_, complex64, float32, float64
+from polyad.base.dtypes import bool_, complex64, float32, float64
 
 from ...precise import few, precise, spans
 from ...sample import ErrorCase, Sample

@@ -5,7 +5,7 @@ from __future__ import annotations
 import mpmath
 import numpy as np
 
-from polyad.dtypes import bfloat16, complex64, float32, float64, int64
+from polyad.base.dtypes import bfloat16, complex64, float32, float64, int64
 
 from ...precise import precise
 from ...sample import ErrorCase, Sample, as_float

@@ -11,7 +11,7 @@ import numpy as np
 from polyad_fake.device import FakeDevice
 
 from polyad.backend import Kernel
-from polyad.dtypes import bfloat16, float32, float64
+from polyad.base.dtypes import bfloat16, float32, float64
 from polyad.interop.numpy import numpy_dtype
 from polyad_numpy.backend import NumpyBackend
 

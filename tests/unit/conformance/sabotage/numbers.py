@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polyad.dtypes import bfloat16
+from polyad.base.dtypes import bfloat16
 from polyad.interop.numpy import numpy_dtype
 
 from .saboteur import Saboteur, caught_by, outcome

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import polyad
-from polyad.batching import rules
 from polyad.dispatch.declared import Formula, ForwardRule
 from polyad.dispatch.op import OPS
 from polyad.dispatch.promotion import Typing
-from polyad.storage import Storage
+from polyad.tensor.storage import Storage
+from polyad.transforms.batching import rules
 
 from .saboteur import Saboteur, caught_by
 

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 import polyad
-from polyad.backend import Backend, registry
+from polyad.backend import Backend
+from polyad.devices import registry
 from polyad_conformance.calls import Target
 from polyad_conformance.checks import devices
 

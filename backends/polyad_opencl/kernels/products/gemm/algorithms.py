@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from polyad.dtypes import DType, float32, float64
+from polyad.base.dtypes import DType, float32, float64
 from polyad_kernels.kept import kept
 
 from . import clblast, sources

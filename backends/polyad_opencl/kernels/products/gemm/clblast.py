@@ -10,7 +10,7 @@ import ctypes
 import ctypes.util
 from typing import Any
 
-from polyad.dtypes import DType, float32, float64
+from polyad.base.dtypes import DType, float32, float64
 from polyad.errors import KernelFailure
 from polyad_kernels.array import Array
 from polyad_kernels.kept import kept

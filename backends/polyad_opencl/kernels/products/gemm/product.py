@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from polyad.base.dtypes import DType
+from polyad.base.layout import contiguous_strides
 from polyad.codegen import collapse
-from polyad.dtypes import DType
-from polyad.layout import contiguous_strides
 from polyad_kernels.array import Array, new
 from polyad_kernels.kernels.memory import conversion as copying
 

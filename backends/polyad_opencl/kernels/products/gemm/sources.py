@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from polyad.dtypes import DType
+from polyad.base.dtypes import DType
 
 from ....source.tiles import ELEMENTS, lanes, prologue
 

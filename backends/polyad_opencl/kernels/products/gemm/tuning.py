@@ -19,8 +19,8 @@ from collections.abc import Sequence
 
 import pyopencl as cl
 
+from polyad.base.locks import Lock
 from polyad.errors import KernelFailure, OutOfMemory
-from polyad.locks import Lock
 
 from ....runtime import tuning_cache
 from ....runtime.folder import BINARIES

@@ -4,8 +4,8 @@
 
 from __future__ import annotations
 
+from ....base.dtypes import DType
 from ....dispatch.op import function, in_place
-from ....dtypes import DType
 from ....tensor import Tensor
 from .rectifiers import relu as _relu
 from .softmax import _along, _log_softmax, _softmax, implicit_dim

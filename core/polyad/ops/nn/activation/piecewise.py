@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from ....base.dtypes import INTEGER, finfo
 from ....dispatch.forward import symmetric
 from ....dispatch.op import alias, composite, function, gradient, in_place
 from ....dispatch.structure import Pointwise, pointwise
-from ....dtypes import INTEGER, finfo
 from ....errors import ArgumentError, ShapeError
-from ....tensor import Tensor, check_tensor
+from ....tensor import Tensor
+from ....tensor.tensor import check_tensor
 from ...declaring.half_types import in_float32
 from ...declaring.whole_numbers import whole
 from ...pointwise.arithmetic import _add, _mul, _sub

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ....base.dtypes import INTEGER
 from ....dispatch.forward import forward, symmetric
 from ....dispatch.inplace import check_writable, write
 from ....dispatch.op import alias, composite, function, gradient, in_place
 from ....dispatch.promotion import Typing
 from ....dispatch.structure import Pointwise, pointwise, random, row_major
-from ....dtypes import INTEGER
 from ....errors import DTypeError, ShapeError
 from ....random.generator import Generator, default_generator
-from ....tensor import Tensor, check_tensor
+from ....tensor import Tensor
+from ....tensor.tensor import check_tensor
 from ...declaring.half_types import in_float32
 from ...declaring.whole_numbers import whole
 from ...pointwise.arithmetic import _mul

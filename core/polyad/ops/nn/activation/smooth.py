@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 
+from ....base.layout import normalize_dim
 from ....dispatch.forward import symmetric
 from ....dispatch.op import composite, function, gradient
 from ....dispatch.promotion import floating_only
 from ....dispatch.structure import Pointwise, pointwise
 from ....errors import OptionError, ShapeError, safe_repr
-from ....layout import normalize_dim
-from ....tensor import Tensor, check_tensor
+from ....tensor import Tensor
+from ....tensor.tensor import check_tensor
 from ...pointwise.arithmetic import _add, _div, _mul, _sub, conjugate
 from ...pointwise.exponential import exp, log1p, sigmoid
 from ...pointwise.maximum import minimum

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ....base.dtypes import FLOATING, DType
+from ....base.layout import normalize_dim
+from ....base.state import warn_user
 from ....dispatch.forward import forward, symmetric
 from ....dispatch.op import alias, composite, function, gradient
 from ....dispatch.structure import Rowwise, row_major
-from ....dtypes import FLOATING, DType
 from ....errors import DTypeError
-from ....layout import normalize_dim
 from ....random.generator import default_generator
-from ....state import warn_user
-from ....tensor import Tensor, check_tensor
+from ....tensor import Tensor
+from ....tensor.tensor import check_tensor
 from ...creation.factories import zeros_like
 from ...declaring.shape_rules import same
 from ...indexing.gather_scatter import _scatter

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from ....base.dtypes import FLOATING
 from ....dispatch.forward import by_body
 from ....dispatch.op import composite, function, gradient
 from ....dispatch.structure import Pointwise, as_operands
-from ....dtypes import FLOATING
 from ....errors import ArgumentError, DTypeError
 from ....tensor import Tensor
 from ..activation.smooth import logsigmoid

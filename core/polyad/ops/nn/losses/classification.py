@@ -9,14 +9,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ....base.dtypes import BOOL, FLOATING, INTEGER, int64
+from ....base.layout import Shape
 from ....dispatch.forward import by_body, linear_in
 from ....dispatch.op import composite, function, gradient
 from ....dispatch.promotion import first
 from ....dispatch.structure import opaque
-from ....dtypes import BOOL, FLOATING, INTEGER, int64
 from ....errors import ArgumentError, DTypeError, ShapeError
-from ....layout import Shape
-from ....tensor import Tensor, check_tensor
+from ....tensor import Tensor
+from ....tensor.tensor import check_tensor
 from ...creation.factories import zeros
 from ..activation.softmax import _log_softmax, _log_softmax_backward
 from ..linear import linear

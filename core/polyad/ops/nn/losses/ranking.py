@@ -6,10 +6,11 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from ....backend.bounds import ElementOutOfRange
+from ....base.dtypes import FLOATING, int64
 from ....dispatch.op import function
-from ....dtypes import FLOATING, int64
 from ....errors import ArgumentError, DTypeError, IndexOutOfRange, ShapeError, UnsupportedDType, safe_repr, wrong_type
-from ....tensor import Tensor, check_tensor
+from ....tensor import Tensor
+from ....tensor.tensor import check_tensor
 from ...creation.factories import zeros
 from ...indexing.gather_scatter import _scatter
 from ...linalg.norms import vector_norm

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ....base.dtypes import FLOATING
+from ....base.layout import Shape, broadcast_shapes
+from ....base.state import warn_user
 from ....dispatch.promotion import Typing, common_dtype
-from ....dtypes import FLOATING
 from ....errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError, UnsupportedDType, safe_repr
-from ....layout import Shape, broadcast_shapes
-from ....state import warn_user
-from ....tensor import check_tensor
+from ....tensor.tensor import check_tensor
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 
+from ....base.state import warn_user
 from ....dispatch.forward import symmetric
 from ....dispatch.op import composite, function, gradient
 from ....dispatch.promotion import promoted
 from ....dispatch.structure import pointwise
 from ....errors import ArgumentError
-from ....state import warn_user
-from ....tensor import Tensor, check_tensor
+from ....tensor import Tensor
+from ....tensor.tensor import check_tensor
 from ...creation.factories import ones_like
 from ...declaring.half_types import in_float32
 from ...pointwise.exponential import xlogy

@@ -6,12 +6,13 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from ....base.dtypes import INTEGER, bfloat16, float16, float32, int64
+from ....base.layout import Shape
 from ....dispatch.op import composite, function, gradient
 from ....dispatch.structure import opaque
-from ....dtypes import INTEGER, bfloat16, float16, float32, int64
 from ....errors import ArgumentTypeError, DTypeError, ShapeError
-from ....layout import Shape
-from ....tensor import Tensor, check_tensor, has_data
+from ....tensor import Tensor
+from ....tensor.tensor import check_tensor, has_data
 from ...creation.factories import arange, full, tensor, zeros
 from ...pointwise.exponential import exp
 from ...pointwise.where import _where

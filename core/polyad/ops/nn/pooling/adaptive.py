@@ -11,14 +11,15 @@ import bisect
 import math
 from typing import TYPE_CHECKING, Any
 
+from ....base.dtypes import int64
+from ....base.layout import Shape
 from ....dispatch.forward import forward, linear_in
 from ....dispatch.op import alias, composite, function, gradient
 from ....dispatch.promotion import Typing, first
 from ....dispatch.structure import Contraction, opaque
-from ....dtypes import int64
 from ....errors import ArgumentTypeError, DTypeError, ShapeError, safe_repr
-from ....layout import Shape
-from ....tensor import Tensor, check_room, check_tensor
+from ....tensor import Tensor
+from ....tensor.tensor import check_room, check_tensor
 from ...creation.factories import tensor, zeros
 from ...declaring.windows import Sizes, batched
 from ...pointwise.where import _where

@@ -9,14 +9,15 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from ....base.dtypes import int64
+from ....base.layout import Shape
 from ....dispatch.forward import linear_in
 from ....dispatch.op import alias, function, gradient, primitive
 from ....dispatch.promotion import Typing, first
 from ....dispatch.structure import Contraction
-from ....dtypes import int64
 from ....errors import ArgumentTypeError, DivisionByZero, DTypeError, ShapeError, safe_repr
-from ....layout import Shape
-from ....tensor import Tensor, check_tensor
+from ....tensor import Tensor
+from ....tensor.tensor import check_tensor
 from ...declaring.windows import Sizes
 from .geometry import pool, pooled_shape, window_arguments
 

@@ -10,14 +10,15 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any
 
+from ....base.dtypes import int64
+from ....base.layout import Shape
 from ....dispatch.forward import forward
 from ....dispatch.op import composite, function, gradient
 from ....dispatch.promotion import Typing
 from ....dispatch.structure import opaque
-from ....dtypes import int64
 from ....errors import ArgumentError, ShapeError, safe_repr
-from ....layout import Shape
-from ....tensor import Tensor, check_tensor
+from ....tensor import Tensor
+from ....tensor.tensor import check_tensor
 from ...creation.factories import arange, full
 from ...declaring.windows import AXES, Sizes, batched, per_axis, unbatched
 from ...pointwise.where import _where

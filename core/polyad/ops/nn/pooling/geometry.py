@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from ....base.layout import Shape
 from ....errors import DTypeError, ShapeError
-from ....layout import Shape
-from ....tensor import Tensor, check_tensor
+from ....tensor import Tensor
+from ....tensor.tensor import check_tensor
 from ...declaring.windows import AXES, Sizes, arranged, batched, per_axis, unbatched, window_count
 
 if TYPE_CHECKING:
-    from ....dtypes import DType
+    from ....base.dtypes import DType
 
 
 def pooled_shape(input: Shape, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool) -> Shape:

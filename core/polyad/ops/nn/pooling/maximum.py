@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from ....base.dtypes import int64
+from ....base.layout import Shape
 from ....dispatch.forward import forward, linear_in
 from ....dispatch.op import alias, composite, function, gradient, primitive
 from ....dispatch.promotion import Typing, first
 from ....dispatch.structure import opaque
-from ....dtypes import int64
-from ....layout import Shape
 from ....tensor import Tensor
 from ...creation.factories import zeros
 from ...declaring.windows import Sizes

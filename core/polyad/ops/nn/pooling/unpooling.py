@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from ....base.dtypes import int64
 from ....dispatch.op import function
-from ....dtypes import int64
 from ....errors import ArgumentError, ArgumentTypeError, DTypeError, IndexOutOfRange, ShapeError, safe_repr
-from ....tensor import Tensor, check_tensor
+from ....tensor import Tensor
+from ....tensor.tensor import check_tensor
 from ...creation.factories import zeros
 from ...declaring.windows import Sizes, batched, per_axis, unbatched
 from .geometry import check_real, finished, steps

@@ -12,15 +12,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ....base.dtypes import FLOATING, bfloat16, float16, float32
+from ....base.layout import Shape
 from ....dispatch.forward import by_body
 from ....dispatch.modes import may_be_differentiated
 from ....dispatch.op import composite, function, joint_gradient
 from ....dispatch.promotion import Typing
 from ....dispatch.structure import Last, Pointwise, Rowwise, row_major
-from ....dtypes import FLOATING, bfloat16, float16, float32
 from ....errors import ArgumentTypeError, DTypeError, IndexOutOfRange, ShapeError, UnsupportedDType
-from ....layout import Shape
-from ....tensor import Tensor, check_tensor
+from ....tensor import Tensor
+from ....tensor.tensor import check_tensor
 from ...shaping.joining import cat
 from ..linear import linear
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ....base.dtypes import INTEGER
 from ....dispatch.op import function
-from ....dtypes import INTEGER
 from ....errors import ArgumentTypeError, ShapeError, safe_repr
-from ....tensor import Tensor, check_tensor
+from ....tensor import Tensor
+from ....tensor.tensor import check_tensor
 from ...shaping.joining import cat, stack
 from ..dropout import dropout as drop
 from ..linear import linear

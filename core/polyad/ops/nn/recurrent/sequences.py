@@ -13,12 +13,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ....base.layout import Shape
 from ....dispatch.forward import by_body
 from ....dispatch.modes import may_be_differentiated
 from ....dispatch.op import composite, joint_gradient
 from ....dispatch.promotion import Typing
 from ....dispatch.structure import opaque, row_major
-from ....layout import Shape
 from ....tensor import Tensor
 from ...products.mm import mm
 from ...shaping.joining import cat

@@ -15,7 +15,7 @@ from multiprocessing import connection
 from typing import Any
 
 from polyad import errors
-from polyad.locks import Lock
+from polyad.base.locks import Lock
 
 from .failures import UnsendableError, WorkerFailure, WorkerTraceback, death
 from .process import Job, prepare, run

@@ -27,7 +27,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 import polyad
-from polyad.dtypes import DType
+from polyad.base.dtypes import DType
 from polyad.interop.generators import seed_numpy
 from polyad.utils.data.collate import default_collate
 from polyad.utils.data.fetching import Reader, StreamEnd, StreamReader, reader_of

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from polyad import errors
-from polyad.backend import registry
+from polyad.devices import registry
 
 from .failures import WorkerFailure
 

@@ -11,11 +11,11 @@ import numpy as np
 from polyad.backend import Backend, KernelTable
 from polyad.backend.c_compiler import command
 from polyad.backend.runtime import Runtime
+from polyad.base.device import Device
+from polyad.base.dtypes import DType
+from polyad.base.layout import contiguous_strides
 from polyad.codegen.kernels import copying, fill, generated_kernels
-from polyad.device import Device
-from polyad.dtypes import DType
 from polyad.interop.numpy import empty_on_host, numpy_dtype
-from polyad.layout import contiguous_strides
 
 from .runtime import CRuntime
 

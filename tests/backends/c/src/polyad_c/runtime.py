@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from polyad.backend.c_compiler import Libraries
 from polyad.backend.runtime import Launch, Runtime
+from polyad.base.layout import Layout, Shape, Strides
 from polyad.codegen import CPU, C, DeviceDescription, KernelSource
 from polyad.files.compiled import CompiledFolder
-from polyad.layout import Layout, Shape, Strides
 
 if TYPE_CHECKING:
-    from polyad.device import Device
-    from polyad.dtypes import DType
+    from polyad.base.device import Device
+    from polyad.base.dtypes import DType
 
     from .backend import CArray, CBackend
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from polyad.backend import KernelTable
 from polyad.backend.dense import DenseBackend
-from polyad.device import Device
-from polyad.dtypes import DType
+from polyad.base.device import Device
+from polyad.base.dtypes import DType
 from polyad.interop.numpy import numpy_dtype
 
 ROOM = 1 << 30

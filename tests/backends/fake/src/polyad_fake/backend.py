@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from polyad.backend import Backend, Capabilities, KernelTable, registry
+from polyad.backend import Backend, Capabilities, KernelTable
 from polyad.backend.memory import MemoryStats
-from polyad.device import Device
-from polyad.dtypes import DType
+from polyad.base.device import Device
+from polyad.base.dtypes import DType
+from polyad.base.layout import contiguous_strides
+from polyad.devices import registry
 from polyad.errors import DeviceError
 from polyad.interop.numpy import numpy_dtype
-from polyad.layout import contiguous_strides
 
 from . import pinning
 from .device import FakeDevice

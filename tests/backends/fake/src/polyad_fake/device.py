@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
 from polyad.backend.memory import MemoryStats, out_of_memory
-from polyad.device import Device
+from polyad.base.device import Device
 from polyad.errors import DeviceError, KernelFailure
 
 from .memory import Blocks, Memory, Window

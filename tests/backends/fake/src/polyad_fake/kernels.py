@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polyad.backend import Kernel, TensorType, registry
+from polyad.backend import Kernel, TensorType
 from polyad.backend.interface import Signature
-from polyad.backend.preparation import prepare
-from polyad.device import Device
+from polyad.base.device import Device
+from polyad.base.dtypes import DType
+from polyad.devices import registry
+from polyad.devices.preparation import prepare
 from polyad.dispatch.op import Op, primitives
-from polyad.dtypes import DType
 from polyad.errors import DTypeError, IndexOutOfRange, KernelFailure, LinAlgError, PolyadError
 from polyad.interop.numpy import numpy_dtype
 

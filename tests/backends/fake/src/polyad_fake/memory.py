@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from polyad.dtypes import DType
+from polyad.base.dtypes import DType
 from polyad.errors import KernelFailure
 from polyad.interop.numpy import numpy_dtype
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from polyad.dtypes import DType
+from polyad.base.dtypes import DType
 from polyad.errors import KernelFailure
 from polyad.interop.numpy import numpy_dtype
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from polyad.backend import BackendInfo, Capabilities
 from polyad.backend.hookspecs import hookimpl
-from polyad.dtypes import ALL, bfloat16, complex128, float16, float64
+from polyad.base.dtypes import ALL, bfloat16, complex128, float16, float64
 
 if TYPE_CHECKING:
     from polyad.backend import Backend

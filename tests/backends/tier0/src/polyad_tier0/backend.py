@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from polyad.backend import Backend, registry
-from polyad.device import Device
-from polyad.dtypes import DType
+from polyad.backend import Backend
+from polyad.base.device import Device
+from polyad.base.dtypes import DType
+from polyad.base.layout import contiguous_strides
+from polyad.devices import registry
 from polyad.interop.numpy import numpy_dtype
-from polyad.layout import contiguous_strides
 
 ROOM = 1 << 30
 """More bytes than this are refused in one piece."""

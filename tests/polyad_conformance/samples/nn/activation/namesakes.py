@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from polyad.dtypes import bool_, float32, float64, int64
+from polyad.base.dtypes import bool_, float32, float64, int64
 
 from ....sample import REAL, REAL_FLOATS, Sample, always
 from . import away_from_zero, functional, in_place, refused

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from polyad.dtypes import bfloat16, bool_, complex64, float16, float32, float64, int64
+from polyad.base.dtypes import bfloat16, bool_, complex64, float16, float32, float64, int64
 
 from ....patterns import unary
 from ....sample import INTEGERS, REAL, REAL_FLOATS, ErrorCase, Sample, same

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from polyad.dtypes import bool_, complex64, float32, float64, int64
+from polyad.base.dtypes import bool_, complex64, float32, float64, int64
 
 from ....sample import COMPLEX, FLOATS, INTEGERS, REAL_FLOATS, ErrorCase, Sample, as_float
 from . import anywhere, functional, refused

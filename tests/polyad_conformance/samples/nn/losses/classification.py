@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from polyad.dtypes import float64, int32, int64
+from polyad.base.dtypes import float64, int32, int64
 
 from ....sample import REAL_FLOATS, ErrorCase, Sample
 from . import reduced, refused, unknown_reduction

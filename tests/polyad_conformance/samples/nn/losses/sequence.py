@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 
-from polyad.dtypes import bfloat16, float16, float32, float64, int64
+from polyad.base.dtypes import bfloat16, float16, float32, float64, int64
 
 from ....sample import ErrorCase, Sample
 from . import refused

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from polyad.dtypes import bool_
+from polyad.base.dtypes import bool_
 
 from ....sample import REAL, REAL_FLOATS, ErrorCase, Sample, as_int64, same
 

@@ -8,7 +8,7 @@ import itertools
 import numpy as np
 from cupy import simulation as device_simulation
 
-from polyad.dtypes import bfloat16, float16, float32, float64
+from polyad.base.dtypes import bfloat16, float16, float32, float64
 from polyad.interop.numpy import numpy_dtype
 
 from . import attention, convolutions

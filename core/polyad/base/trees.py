@@ -1,0 +1,169 @@
+"""Nested dicts, lists and tuples, flattened to their leaves and built again.
+
+A leaf is everything that is no dict, list, tuple or deque (OrderedDict, defaultdict and named tuples count as these;
+another subclass, such as a `polyad.Size`, is a leaf), and of no class that `register` was told of. Two structures are
+equal if they nest alike with the same keys.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+from ..errors import ArgumentError
+
+IsLeaf = Callable[[Any], bool] | None
+
+
+class Registered(NamedTuple):
+    """How values of a class are taken apart, into items and what else it takes to build them again."""
+
+    flatten: Callable[[Any], tuple[Iterable[Any], Any]]
+    unflatten: Callable[[list[Any], Any], Any]
+
+
+_registered: dict[type, Registered] = {}
+
+
+def register(container: type, flatten: Any, unflatten: Any) -> None:
+    """Let values of the very class *container* be structures. Raises ValueError if they are already."""
+    if container in _registered or container in _CONTAINERS:
+        raise ArgumentError(
+            f"register_pytree_node: {container.__name__} is registered already", fix="register a class once"
+        )
+    _registered[container] = Registered(flatten, unflatten)
+
+
+class Tree:
+    """The structure of a nested value without its leaves.
+
+    Attributes:
+        container: its type, such as dict; None for a leaf.
+        keys: of a dict, in its order; else empty.
+        children: the structures within.
+        context: what else it takes to build it: the factory of a defaultdict, what a registered class gave.
+        count: how many leaves it has.
+    """
+
+    __slots__ = ("children", "container", "context", "count", "keys")
+
+    def __init__(self, container: Any, keys: tuple[Any, ...], children: tuple[Tree, ...], context: Any = None) -> None:
+        self.container, self.keys, self.children, self.context = container, keys, children, context
+        self.count: int = 1 if container is None else sum(child.count for child in children)
+
+    def build(self, leaves: Iterable[Any]) -> Any:
+        """The structure with *leaves* in their places."""
+        return self._build(iter(leaves))
+
+    def _build(self, leaves: Iterator[Any]) -> Any:
+        if self.container is None:
+            return next(leaves)
+        items = [child._build(leaves) for child in self.children]
+        if self.container is defaultdict:
+            return defaultdict(self.context, zip(self.keys, items, strict=True))
+        if self.container in (dict, OrderedDict):
+            return self.container(zip(self.keys, items, strict=True))
+        if self.container is deque:
+            return deque(items, self.context)
+        if self.container in _registered:
+            return _registered[self.container].unflatten(items, self.context)
+        return self.container(*items) if hasattr(self.container, "_fields") else self.container(items)
+
+    def __eq__(self, other: object) -> bool:
+        if (
+            not isinstance(other, Tree)
+            or self.container is not other.container
+            or len(self.children) != len(other.children)
+        ):
+            return False
+        if self.container in (dict, OrderedDict, defaultdict):
+            theirs = dict(zip(other.keys, other.children, strict=True))
+            return all(theirs.get(key) == child for key, child in zip(self.keys, self.children, strict=True))
+        if self.container in _registered and self.context != other.context:
+            return False
+        return self.children == other.children
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def num_leaves(self) -> int:
+        """How many leaves it has, by PyTorch's name."""
+        return self.count
+
+    def is_leaf(self) -> bool:
+        """Whether it stands for a leaf."""
+        return self.container is None
+
+    def __repr__(self) -> str:
+        return f"TreeSpec({self})"
+
+    def __str__(self) -> str:
+        return str(self.build([_STAR] * self.count))
+
+
+class _Star:
+    def __repr__(self) -> str:
+        return "*"
+
+
+_STAR = _Star()
+LEAF = Tree(None, (), ())
+_CONTAINERS = (dict, OrderedDict, defaultdict, list, tuple, deque)
+
+
+def flatten(value: Any, is_leaf: IsLeaf = None) -> tuple[list[Any], Tree]:
+    """The leaves of *value* in order, and its structure; what *is_leaf* is true of is not looked into.
+
+    >>> from polyad.base.trees import flatten
+    >>> leaves, tree = flatten({"a": 1, "b": (2, [3])})
+    >>> leaves, str(tree)
+    ([1, 2, 3], "{'a': *, 'b': (*, [*])}")
+    >>> tree.build([4, 5, 6])
+    {'a': 4, 'b': (5, [6])}
+    """
+    leaves: list[Any] = []
+    try:
+        return leaves, _flatten(value, leaves, is_leaf)
+    except RecursionError:
+        raise ArgumentError(
+            "func: an argument or a result is nested too deeply, or contains itself",
+            fix="nest tensors in a few dicts, lists and tuples",
+        ) from None
+
+
+def _flatten(value: Any, leaves: list[Any], is_leaf: IsLeaf) -> Tree:
+    container = type(value)
+    if is_leaf is not None and is_leaf(value):
+        leaves.append(value)
+        return LEAF
+    if container in (dict, OrderedDict, defaultdict):
+        factory = value.default_factory if container is defaultdict else None
+        children = tuple([_flatten(item, leaves, is_leaf) for item in value.values()])
+        return Tree(container, tuple(value), children, factory)
+    if container in (list, tuple) or (isinstance(value, tuple) and hasattr(container, "_fields")):
+        return Tree(container, (), tuple([_flatten(item, leaves, is_leaf) for item in value]))
+    if container is deque:
+        return Tree(container, (), tuple([_flatten(item, leaves, is_leaf) for item in value]), value.maxlen)
+    if container in _registered:
+        items, context = _registered[container].flatten(value)
+        return Tree(container, (), tuple([_flatten(item, leaves, is_leaf) for item in items]), context)
+    leaves.append(value)
+    return LEAF
+
+
+def same_order(value: Any, tree: Tree) -> list[Any]:
+    """The leaves of *value*, whose structure equals *tree*, in tree's order: a dict may have its keys in another."""
+    if tree.container is None:
+        return [value]
+    if tree.container in _registered:
+        items = list(_registered[tree.container].flatten(value)[0])
+    else:
+        items = [value[key] for key in tree.keys] if isinstance(value, dict) else list(value)
+    return [leaf for item, child in zip(items, tree.children, strict=True) for leaf in same_order(item, child)]
+
+
+def map_leaves(function: Callable[[Any], Any], value: Any) -> Any:
+    """*value* with ``function(leaf)`` in place of each leaf."""
+    leaves, tree = flatten(value)
+    return tree.build([function(leaf) for leaf in leaves])

@@ -1,0 +1,98 @@
+"""Getting a declared kernel ready for a call signature: its dtypes, its special form, the layout that it needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from ..backend.interface import Kernel, Signature, TensorType
+from ..base.dtypes import DType, bfloat16, float16, float32
+from ..base.layout import contiguous_strides
+
+if TYPE_CHECKING:
+    from ..dispatch.promotion import Typing
+
+
+def flat(types: Signature) -> Iterator[Any]:
+    """The entries of a signature with lists of tensors spread out."""
+    for entry in types:
+        if isinstance(entry, tuple):
+            yield from flat(entry)
+        else:
+            yield entry
+
+
+def prepare(kernel: Kernel, types: Signature, typing: Typing | None = None) -> Callable[..., Any] | None:
+    """The kernel's callable for this signature, or None if it does not take it.
+
+    *typing* is what the op's dtype rule says of the signature; without it the callable is none to be called.
+    """
+    if kernel.dtypes is not None and any(
+        isinstance(t, TensorType) and t.dtype not in kernel.dtypes for t in flat(types)
+    ):
+        return None
+    function: Callable[..., Any] | None = kernel.function
+    if kernel.specialize is not None:
+        function = kernel.specialize(types)
+    if function is not None and typing is not None and (kernel.load is not None or kernel.store is not None):
+        function = _with_conversions(function, kernel, types, typing)
+    if function is not None and kernel.contiguous:
+        return _with_contiguous_operands(function, types)
+    return function
+
+
+def _as_given(value: Any, dtype: DType) -> Any:
+    return value
+
+
+def _with_conversions(
+    function: Callable[..., Any], kernel: Kernel, types: Signature, typing: Typing
+) -> Callable[..., Any]:
+    load, store = kernel.load or _as_given, kernel.store or _as_given
+    count, outputs = len(types), typing.outputs
+
+    def computed_in(entry: Any, cast: DType | None) -> Any:
+        """The dtype of an operand; for a list of tensors one each, for an absent operand None."""
+        if isinstance(entry, tuple):
+            return tuple(computed_in(part, cast) for part in entry)
+        if isinstance(entry, TensorType):
+            return entry.dtype
+        if entry is type(None):
+            return None
+        # A rule that leaves a number as it is beside a half type wants more of it than a half type holds.
+        return cast or (float32 if outputs[0] in (float16, bfloat16) else outputs[0])
+
+    dtypes = [computed_in(entry, cast) for entry, cast in zip(types, typing.casts, strict=True)]
+
+    def loaded(operand: Any, dtype: Any) -> Any:
+        if isinstance(dtype, tuple):
+            return [loaded(part, part_dtype) for part, part_dtype in zip(operand, dtype, strict=True)]
+        return operand if dtype is None else load(operand, dtype)
+
+    def call(*args: Any) -> Any:
+        result = function(*map(loaded, args, dtypes), *args[count:])
+        if len(outputs) == 1:
+            return store(result, outputs[0])
+        return tuple(map(store, result, outputs))
+
+    return call
+
+
+def _with_contiguous_operands(function: Callable[..., Any], types: Signature) -> Callable[..., Any]:
+    def contiguous(array: Any, entry: Any) -> Any:
+        if isinstance(entry, tuple):
+            return [contiguous(part, part_type) for part, part_type in zip(array, entry, strict=True)]
+        if not isinstance(entry, TensorType):
+            return array
+        size = entry.dtype.itemsize
+        if array.strides == tuple(stride * size for stride in contiguous_strides(array.shape)):
+            return array
+        copied = entry.backend.empty(array.shape, entry.dtype, entry.device)
+        entry.backend.copy(copied, array)
+        return copied
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        operands = [contiguous(array, entry) for array, entry in zip(args, types, strict=False)]
+        return function(*operands, *args[len(types) :], **kwargs)
+
+    return call
