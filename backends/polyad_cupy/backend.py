@@ -20,9 +20,9 @@ from polyad_kernels.kernels.indexing import checking
 from polyad_kernels.kernels.memory import conversion as copying
 
 from .kernels import KERNELS
-from .kernels.views import borrowed, shown
 from .libraries import cudnn
 from .runtime import discovery
+from .runtime.cupy_arrays import borrowed, shown
 from .runtime.device import Device as CudaDevice, opened, opened_devices
 from .runtime.generated import CudaRuntime, runtime_of
 from .runtime.markers import CudaMarkers

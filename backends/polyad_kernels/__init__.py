@@ -15,6 +15,7 @@ What these kernels ask of a device, the object behind ``array.device``:
 array.py      the array handle
 checks.py     what kernels note that met a wrong index
 memo.py       what is made once
+runtime.py    what runs generated kernels, as far as devices share it
 spelling.py   the definitions with which CUDA C reads OpenCL C
 source/       pieces of source text
 kernels/      the families

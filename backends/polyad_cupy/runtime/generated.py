@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from polyad.backend.runtime import Launch, Runtime
-from polyad.base.layout import Layout, Shape, Strides
+from polyad.backend.runtime import Launch
 from polyad.codegen import CUDA_C, GPU, DeviceDescription, KernelSource
 from polyad.devices import registry
 from polyad_kernels.array import Array
+from polyad_kernels.runtime import ArrayRuntime
 
 from .device import opened
 
 if TYPE_CHECKING:
     from polyad.base.device import Device as DeviceName
-    from polyad.base.dtypes import DType
 
     from .device import Device
 
@@ -31,7 +30,7 @@ class Compiled:
         self.form = struct.Struct(f"{len(source.arrays)}P")
 
 
-class CudaRuntime(Runtime):
+class CudaRuntime(ArrayRuntime):
     """Generated kernels on *device*, a `runtime.device.Device`."""
 
     dialect = CUDA_C
@@ -68,21 +67,6 @@ class CudaRuntime(Runtime):
             launch_packed(function, blocks, local, pointers + rest[1], what)
 
         return launch
-
-    def empty(self, dtype: DType, shape: Shape, steps: Strides) -> Array:
-        count = 1
-        for size in shape:
-            count *= size
-        return Array(self._take(count * dtype.itemsize), dtype, shape, steps, 0)
-
-    def layout(self, array: Array) -> Layout:
-        return Layout(array.shape, array.steps, array.offset)
-
-    def same_memory(self, first: Array, second: Array) -> bool:
-        return first.block is second.block
-
-    def key(self, arrays: Sequence[Array]) -> Hashable:
-        return tuple([part for array in arrays for part in (array.shape, array.steps, array.offset)])
 
 
 def _aligned(begin: int, arguments: Sequence[bytes]) -> bytes:

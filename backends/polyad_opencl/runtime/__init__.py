@@ -7,5 +7,6 @@ device.py     a device in use: context, queue, launches, failures, what a kernel
 memory.py     the caching allocator and its account
 transfers.py  bytes between the host and a device: plain, mapped, or staged in pinned memory
 programs.py   source -> compiled program, kept in memory and on disk
-choices.py    what was measured to be best, kept on disk
+objects.py    what of a program is kept on disk
+tuning_cache.py  what was measured to be best, kept on disk
 """

@@ -35,6 +35,11 @@ def pocl_cache() -> Path:
     return _own or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pocl" / "kcache"
 
 
+def pocl_folder_of_this_process() -> Path | None:
+    """The folder that PoCL has of its own; None if the user has named one, or none could be made."""
+    return _own
+
+
 @contextmanager
 def pocl_in_a_folder_of_its_own() -> Iterator[None]:
     """While drivers are looked for: have PoCL, which reads its variable then, use a folder that is empty now.

@@ -1,8 +1,9 @@
 """Compiled programs, in memory and on disk.
 
 A program is known by its source, the options, the device and its driver; what this or an earlier process compiled
-is not compiled again. PoCL compiles a kernel for a local size when it is first launched, and its binaries hold what was
-launched so far: so binaries are written late, when the process ends or many programs have gathered, not after building.
+is not compiled again. PoCL compiles a kernel for a local size when it is first launched, and what is kept of it holds
+what was launched so far (`runtime.objects`): so files are written late, when the process ends or many programs have
+gathered, not after building.
 
 The folder is ``polyad/opencl`` in the user's cache folder, or what POLYAD_CACHE_DIR names; POLYAD_CACHE_DIR=""
 keeps nothing on disk. Files that cannot be read, are damaged (`runtime.folder`) or that the driver refuses are compiled
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pyopencl as cl
@@ -23,6 +25,7 @@ from polyad.errors import CompilerFailure, KernelFailure
 
 from . import folder
 from .discovery import POCL, missing_tool, unwritable_cache
+from .objects import Built, Linked
 
 if TYPE_CHECKING:
     from .device import Device
@@ -36,10 +39,11 @@ class Programs:
     def __init__(self, device: Device) -> None:
         self._device = device
         self._built: dict[tuple[str, str], cl.Program] = {}
-        self._unsaved: dict[str, cl.Program] = {}
-        self._read: dict[str, tuple[cl.Program, int]] = {}
+        self._unsaved: dict[str, Built | Linked] = {}
+        self._read: dict[str, Built | Linked] = {}
         self._lock = RLock()
         handle = device.handle
+        self._links = handle.platform.name == POCL
         self.identity = "\0".join(
             (handle.platform.name, handle.platform.version, handle.name, handle.driver_version, handle.vendor)
         )
@@ -49,29 +53,33 @@ class Programs:
         """The program of *source*; *what* names it in errors. Raises RuntimeError with the compiler's log."""
         options = f"-w {self._device.compiler_options}{options}"  # PoCL counts a compiler's warnings on the terminal
         key = (source, options)
-        found = self._built.get(key)
-        if found is not None:
-            return found
+        program = self._built.get(key)
+        if program is not None:
+            return program
         with self._device.calls, self._lock:
             if key not in self._built:
-                name = hashlib.sha256("\0".join((source, options, self.identity)).encode()).hexdigest()
-                program = self._load(name, options)
-                if program is None:
-                    program = self._compile(source, options, what)
-                    self._unsaved[name] = program
+                kind = "linked" if self._links else ""
+                name = hashlib.sha256("\0".join((source, options, self.identity, kind)).encode()).hexdigest()
+                found = self._load(name, options)
+                if found is None:
+                    found = self._unsaved[name] = self._compile(source, options, what)
                     self.compiled += 1
                     if len(self._unsaved) >= _FLUSH_EVERY:
                         self.save()
                 else:
+                    self._read[name] = found
                     self.loaded += 1
-                self._built[key] = program
+                self._built[key] = found.program
             return self._built[key]
 
-    def _compile(self, source: str, options: str, what: str) -> cl.Program:
+    def _compile(self, source: str, options: str, what: str) -> Built | Linked:
         device = self._device
         try:
             with compiling(what, str(device), folder.BINARIES.path()):
-                return cl.Program(device.context, source).build(options)
+                if self._links:
+                    with suppress(cl.Error):  # the other way has the log
+                        return Linked.of_source(device.context, source, options)
+                return Built.of_source(device.context, source, options)
         except cl.Error as error:
             trouble = device.explained(error, f"compiling {what}")
             if not isinstance(trouble, KernelFailure):
@@ -87,23 +95,24 @@ class Programs:
                 fix=why or "update the driver; if it is new, report source, log and driver to polyad",
             ) from error
 
-    def _load(self, name: str, options: str) -> cl.Program | None:
-        binary = folder.BINARIES.read(name)
-        if binary is None:
+    def _load(self, name: str, options: str) -> Built | Linked | None:
+        contents = folder.BINARIES.read(name)
+        if contents is None:
             return None
-        device = self._device
+        context = self._device.context
         try:
-            program = cl.Program(device.context, [device.handle], [binary]).build(options)
-        except (cl.Error, ValueError):
+            if self._links:
+                with suppress(ValueError):
+                    return Linked.of_file(context, contents)
+            return Built.of_file(context, contents, options)
+        except (cl.Error, OSError, ValueError):
             return None
-        self._read[name] = program, len(binary)
-        return program
 
     def save(self) -> None:
         """Write the binaries of programs that were compiled here. Failing to is no error: they are compiled again."""
         with self._lock:
             unsaved, self._unsaved = self._unsaved, {}
-        self._write({name: (program, 0) for name, program in unsaved.items()})
+        self._write(unsaved)
 
     def save_all(self) -> None:
         """`save`, and write anew what was read from disk and has more kernels compiled by now."""
@@ -112,20 +121,20 @@ class Programs:
         self.save()
         self._write(found)
 
-    def _write(self, programs: dict[str, tuple[cl.Program, int]]) -> None:
-        """Write the binaries of *programs* that have more in them than what is kept."""
+    def _write(self, programs: dict[str, Built | Linked]) -> None:
+        """Keep those of *programs* that have more in them than what is kept."""
         if not programs or folder.BINARIES.path() is None:
             return
         device = self._device
-        if device.handle.platform.name == POCL and not folder.pocl_cache().is_dir():
-            return  # PoCL reads its binaries back from there
+        if self._links and not folder.pocl_cache().is_dir():
+            return  # what is kept is read back from there
         try:
             device.queue.finish()
-            for name, (program, length) in programs.items():
+            for name, program in programs.items():
                 with device.lock:  # no kernel of it is compiled for its first launch meanwhile
-                    (binary,) = program.get_info(cl.program_info.BINARIES)
-                if len(binary) > length:
-                    folder.BINARIES.write(name, binary)
+                    contents = program.contents()
+                if contents is not None:
+                    folder.BINARIES.write(name, contents)
             folder.BINARIES.prune()
         except (OSError, cl.Error):
             pass

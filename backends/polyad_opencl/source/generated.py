@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from itertools import chain
 from operator import attrgetter
 from typing import Any
 
 import pyopencl as cl
 
-from polyad.backend.runtime import Launch, Runtime
+from polyad.backend.runtime import Launch
 from polyad.base.device import Device as DeviceName
-from polyad.base.dtypes import DType
-from polyad.base.layout import Layout, Shape, Strides
 from polyad.codegen import CPU, GPU, OPENCL_C, DeviceDescription, KernelSource
 from polyad.devices import registry
 from polyad_kernels.array import Array
 from polyad_kernels.memo import memoize
+from polyad_kernels.runtime import ArrayRuntime
 
 from ..runtime.device import opened
 
@@ -64,7 +63,7 @@ class Compiled:
         self.passed: tuple[Any, Any] = (None, None)
 
 
-class OpenCLRuntime(Runtime):
+class OpenCLRuntime(ArrayRuntime):
     """Generated kernels on *device*, a `runtime.device.Device`."""
 
     dialect = OPENCL_C
@@ -106,18 +105,3 @@ class OpenCLRuntime(Runtime):
                 raise device.explained(error, what) from error
 
         return launch
-
-    def empty(self, dtype: DType, shape: Shape, steps: Strides) -> Array:
-        count = 1
-        for size in shape:
-            count *= size
-        return Array(self._take(count * dtype.itemsize), dtype, shape, steps, 0)
-
-    def layout(self, array: Array) -> Layout:
-        return Layout(array.shape, array.steps, array.offset)
-
-    def same_memory(self, first: Array, second: Array) -> bool:
-        return first.block is second.block
-
-    def key(self, arrays: Sequence[Array]) -> Hashable:
-        return tuple([part for array in arrays for part in (array.shape, array.steps, array.offset)])

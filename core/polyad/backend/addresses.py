@@ -132,9 +132,9 @@ class RecordingRuntime(Runtime):
     ) -> None:
         """Nothing."""
 
-    def empty(self, dtype: DType, shape: Shape, steps: Strides) -> Any:
+    def empty(self, dtype: DType, shape: Shape, strides: Strides) -> Any:
         """As the runtime recorded."""
-        return self._runtime.empty(dtype, shape, steps)
+        return self._runtime.empty(dtype, shape, strides)
 
     def layout(self, array: Any) -> Layout:
         """As the runtime recorded."""

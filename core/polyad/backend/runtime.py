@@ -73,9 +73,9 @@ class Runtime(ABC):
         self.launcher(kernel, instances, geometry)((), numbers)
 
     @abstractmethod
-    def empty(self, dtype: DType, shape: Shape, steps: Strides) -> Any:
-        """A new array with unspecified contents whose elements lie *steps* elements apart: without gaps, in some order
-        of the dimensions. Raises MemoryError or OutOfMemory if there is no room.
+    def empty(self, dtype: DType, shape: Shape, strides: Strides) -> Any:
+        """A new array with unspecified contents whose elements lie *strides* elements apart: without gaps, in some
+        order of the dimensions. Raises MemoryError or OutOfMemory if there is no room.
         """
 
     @abstractmethod

@@ -56,5 +56,5 @@ def _named(function: Any, seen: set[Any]) -> Iterator[tuple[Library, str]]:
         pending += [constant for constant in code.co_consts if isinstance(constant, CodeType)]
         for name in code.co_names:
             called = function.__globals__.get(name)
-            if getattr(called, "__module__", "").startswith(_PACKAGE) and hasattr(called, "__code__"):
+            if (getattr(called, "__module__", None) or "").startswith(_PACKAGE) and hasattr(called, "__code__"):
                 yield from _named(called, seen)

@@ -371,9 +371,9 @@ def _tuning_seeds() -> list[bytes]:
 
 
 def _read_tuning(path: Path) -> object:
-    from polyad_opencl.runtime import choices
+    from polyad_opencl.runtime import tuning_cache
 
-    assert choices._read(path, _KEY, _OFFERED) in (None, *_OFFERED)
+    assert tuning_cache._read(path, _KEY, _OFFERED) in (None, *_OFFERED)
     return None
 
 

@@ -37,12 +37,12 @@ class Kept:
 def device(monkeypatch):
     """Device cuda:0, of whose libraries nothing is known yet."""
     from polyad.base.device import Device
-    from polyad_cupy.kernels.products import lt
+    from polyad_cupy.kernels.products import cublaslt_matmul
     from polyad_cupy.libraries import cublaslt, proofs
     from polyad_cupy.runtime.device import opened
 
     monkeypatch.setattr(proofs, "FOLDER", Kept())
-    monkeypatch.setattr(lt, "_multiplier", functools.cache(cublaslt.Multiplier))
+    monkeypatch.setattr(cublaslt_matmul, "_multiplier", functools.cache(cublaslt.Multiplier))
     found = opened(Device("cuda", 0))
     monkeypatch.setattr(found, "proofs", proofs.Proofs("test", lambda: found.recording is not None))
     return found

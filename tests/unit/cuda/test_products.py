@@ -7,7 +7,7 @@ import pytest
 from cupy.cublaslt import Library
 
 import polyad
-from polyad_cupy.kernels.products import lt, matmul
+from polyad_cupy.kernels.products import cublaslt_matmul, matmul
 from polyad_cupy.libraries import cublaslt
 from polyad_cupy.libraries.proofs import Proofs
 
@@ -67,10 +67,10 @@ def test_a_library_that_is_wrong_is_not_used_and_that_is_told_and_kept(device, m
     assert words in device.description
     tried = library.products
     again = Proofs("test")
-    assert not again.holds(lt.WAY, cublaslt.version, lambda: "it was tried again")
+    assert not again.holds(cublaslt_matmul.WAY, cublaslt.version, lambda: "it was tried again")
     assert words in again.told
     assert library.products == tried
-    assert Proofs("another driver").holds(lt.WAY, cublaslt.version, lambda: "")
+    assert Proofs("another driver").holds(cublaslt_matmul.WAY, cublaslt.version, lambda: "")
 
 
 def test_without_the_library_products_are_cupys(device, monkeypatch):

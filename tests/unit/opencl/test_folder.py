@@ -9,7 +9,7 @@ import sys
 import pytest
 
 pytest.importorskip("pyopencl", reason="PyOpenCL is not installed: pip install 'polyad[opencl]'")
-from polyad_opencl.runtime import folder
+from polyad_opencl.runtime import discovery, folder
 
 PROGRAM = """
 import polyad
@@ -19,10 +19,10 @@ print((x * 2).tolist(), (x + x).tolist())
 RIGHT = "[2.0, 4.0, 6.0] [2.0, 4.0, 6.0]\n"
 
 
-def start(cache, **environment):
+def start(cache, program=PROGRAM, **environment):
     settings = {name: value for name, value in os.environ.items() if name != "POCL_CACHE_DIR"}
     return subprocess.Popen(
-        [sys.executable, "-c", PROGRAM], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         env={**settings, "POLYAD_CACHE_DIR": str(cache), **environment},
     )  # fmt: skip
 
@@ -68,3 +68,33 @@ def test_folders_of_processes_that_were_killed_are_deleted(cache):
     assert not left.exists()
     assert first.is_dir()  # its process, this one, holds its lock
     assert second != first
+
+
+TWICE = """
+import polyad
+from polyad_opencl.runtime import folder, objects
+of_file, read = objects.Linked.of_file, set()
+def noted(*given):
+    linked = of_file(*given)
+    read.update(path.stat().st_ino for path in linked.place.rglob("*.so"))
+    return linked
+objects.Linked.of_file = noted
+x = polyad.tensor([1.0, 4.0, 9.0], device="opencl")
+print(x.sqrt().tolist(), x.neg().tolist(), (polyad.ones(70_000, device="opencl") * 2).sum().item())
+from polyad_opencl.runtime.device import opened_devices
+(device,) = opened_devices()
+print(device.programs.compiled > 0, {path.stat().st_ino for path in folder.pocl_cache().rglob("*.so")} <= read)
+"""
+
+
+def test_code_of_launches_comes_back(opencl, tmp_path):
+    """What PoCL compiled for launches lies in the files, and in the next process where PoCL looks."""
+    if discovery.devices()[0].platform.name != discovery.POCL:
+        pytest.skip("the device is not PoCL's")
+    cache = tmp_path / "cache"
+    values = "[1.0, 2.0, 3.0] [-1.0, -4.0, -9.0] 140000.0\n"
+    assert outcome(start(cache, TWICE)) == (0, values + "True False\n", "")
+    kept = {path: path.read_bytes() for path in cache.rglob("*.bin")}
+    assert all(b"\x7fELF" in data for data in kept.values())
+    assert outcome(start(cache, TWICE)) == (0, values + "False True\n", "")
+    assert {path: path.read_bytes() for path in cache.rglob("*.bin")} == kept

@@ -12,15 +12,15 @@ pytest.importorskip("pyopencl", reason="PyOpenCL is not installed: pip install '
 
 from polyad_kernels.array import Array
 from polyad_opencl.kernels.products import matmul as products
-from polyad_opencl.kernels.products.gemm import clblast, ways
+from polyad_opencl.kernels.products.gemm import algorithms, clblast
 from polyad_opencl.kernels.products.gemm.product import Product
 from polyad_opencl.kernels.products.gemm.sources import Local, Registers
 from polyad_opencl.runtime.discovery import POCL
 
 DTYPES = [float32, float64, float16, bfloat16, int64, int32, int16, int8, uint8]
 
-GPU_TILES = sorted(set(sum(ways.FOR_GPUS.values(), ())), key=str)
-CPU_TILES = sorted({ways.FOR_CPU, *sum(ways.FOR_CPUS.values(), ())}, key=str)
+GPU_TILES = sorted(set(sum(algorithms.FOR_GPUS.values(), ())), key=str)
+CPU_TILES = sorted({algorithms.FOR_CPU, *sum(algorithms.FOR_CPUS.values(), ())}, key=str)
 
 AS_IT_IS = pytest.mark.parametrize("machine", ["as it is"], indirect=True)
 """What a kernel does when it is called depends on no geometry."""
@@ -93,20 +93,22 @@ def test_every_tile_takes_every_shape_and_place(machine, tile):
     for first, second in SHAPES:
         a, b = values(first, float32), values(second, float32)
         for place in (dense, upright, inside):
-            check(machine, ways.Tiled(machine.device, float32, tile), a, b, place)
+            check(machine, algorithms.Tiled(machine.device, float32, tile), a, b, place)
         b = np.broadcast_to(b.reshape(-1, *b.shape[-2:])[0], b.shape)
-        check(machine, ways.Tiled(machine.device, float32, tile), a, b, inside, repeated)
+        check(machine, algorithms.Tiled(machine.device, float32, tile), a, b, inside, repeated)
 
 
 @AS_IT_IS
 @pytest.mark.parametrize("dtype", DTYPES, ids=lambda dtype: dtype.name)
 def test_tiles_for_gpus_take_every_dtype(machine, dtype):
     """Those for CPUs are what the conformance suite runs on."""
-    tile = ways.FOR_GPUS["square"][0]
+    tile = algorithms.FOR_GPUS["square"][0]
     if dtype is float64 and not machine.device.has_fp64:
         pytest.skip("the device has no float64")
     for first, second in SHAPES[1:3]:
-        check(machine, ways.Tiled(machine.device, dtype, tile), values(first, dtype), values(second, dtype), inside)
+        check(
+            machine, algorithms.Tiled(machine.device, dtype, tile), values(first, dtype), values(second, dtype), inside
+        )
 
 
 @AS_IT_IS
@@ -116,7 +118,7 @@ def test_the_hosts_blas_multiplies_mapped_memory(machine, dtype):
         pytest.skip("the device does not share the host's memory, or has no float64")
     for first, second in SHAPES:
         for place in (dense, upright, inside):
-            check(machine, ways.HOST, values(first, dtype), values(second, dtype), place)
+            check(machine, algorithms.HOST, values(first, dtype), values(second, dtype), place)
 
 
 @AS_IT_IS
@@ -128,9 +130,9 @@ def test_clblast_multiplies_where_it_is_installed(machine, dtype):
         pytest.skip("PoCL compiles CLBlast's kernels for minutes; they run on other drivers")
     for first, second in SHAPES:
         for place in (dense, upright, inside):
-            check(machine, ways.CLBLAST, values(first, dtype), values(second, dtype), place)
+            check(machine, algorithms.CLBLAST, values(first, dtype), values(second, dtype), place)
     a, b = values((4, 9, 17), dtype), np.broadcast_to(values((17, 18), dtype), (4, 17, 18))
-    check(machine, ways.CLBLAST, a, b, dense, repeated)
+    check(machine, algorithms.CLBLAST, a, b, dense, repeated)
 
 
 def test_more_batch_dimensions_than_kernels_walk(machine):
@@ -161,10 +163,10 @@ class Limited:
 
 
 def test_tiles_are_offered_as_far_as_the_device_allows():
-    names = [way.name for way in ways.tiles(Limited(256), float32, "square")]
-    assert names == [str(tile) for tile in ways.FOR_GPUS["square"]]
-    assert [way.tile for way in ways.tiles(Limited(64), float32, "square")] == [Local(8, 8, 4, 4, 8)]
-    assert [type(way.tile) for way in ways.tiles(Limited(16), float32, "square")] == [Registers]
+    names = [way.name for way in algorithms.tiles(Limited(256), float32, "square")]
+    assert names == [str(tile) for tile in algorithms.FOR_GPUS["square"]]
+    assert [way.tile for way in algorithms.tiles(Limited(64), float32, "square")] == [Local(8, 8, 4, 4, 8)]
+    assert [type(way.tile) for way in algorithms.tiles(Limited(16), float32, "square")] == [Registers]
     small = Limited(256)
     small.handle = type("Handle", (Handle,), {"local_mem_size": 8800})()
     assert Local(16, 16, 4, 4, 16).fits(small, float32)

@@ -17,9 +17,9 @@ from polyad.errors import KernelFailure
 
 pytest.importorskip("pyopencl", reason="PyOpenCL is not installed: pip install 'polyad[opencl]'")
 
-from polyad_opencl.kernels.products.gemm import clblast, tuning, ways
+from polyad_opencl.kernels.products.gemm import algorithms, clblast, tuning
 from polyad_opencl.kernels.products.gemm.product import Product
-from polyad_opencl.runtime import choices
+from polyad_opencl.runtime import tuning_cache
 
 KEY = ("gemm", "a device", "float32")
 
@@ -153,10 +153,10 @@ def test_without_measuring_the_first_is_taken(machine, folder, monkeypatch, why)
 
 
 def test_the_first_choice_stands(folder):
-    assert choices.recall(KEY, ["a", "b"]) is None
-    assert choices.keep(KEY, ["a", "b"], "a", {"a": 1.0}) == "a"
-    assert choices.keep(KEY, ["a", "b"], "b", {"b": 1.0}) == "a"
-    assert choices.recall(KEY, ["a", "b"]) == "a"
+    assert tuning_cache.recall(KEY, ["a", "b"]) is None
+    assert tuning_cache.keep(KEY, ["a", "b"], "a", {"a": 1.0}) == "a"
+    assert tuning_cache.keep(KEY, ["a", "b"], "b", {"b": 1.0}) == "a"
+    assert tuning_cache.recall(KEY, ["a", "b"]) == "a"
     assert not list(folder.glob("*/*.part"))
 
 
@@ -175,12 +175,12 @@ def test_the_first_choice_stands(folder):
     ],
 )
 def test_files_that_are_not_what_they_should_be_are_replaced(folder, text):
-    choices.keep(KEY, ["a", "b"], "a", {})
+    tuning_cache.keep(KEY, ["a", "b"], "a", {})
     (path,) = folder.glob("*/*.json")
     path.write_bytes(text)
-    assert choices.recall(KEY, ["a", "b"]) is None
-    assert choices.keep(KEY, ["a", "b"], "b", {}) == "b"
-    assert choices.recall(KEY, ["a", "b"]) == "b"
+    assert tuning_cache.recall(KEY, ["a", "b"]) is None
+    assert tuning_cache.keep(KEY, ["a", "b"], "b", {}) == "b"
+    assert tuning_cache.recall(KEY, ["a", "b"]) == "b"
 
 
 # ------------------------------------------------------------------------------------------------ really measured
@@ -190,7 +190,7 @@ def test_a_measured_product_is_right_and_repeats(machine):
     rng = np.random.default_rng(0)
     a, b = (rng.standard_normal((256, 256)).astype(np.float32) for _ in range(2))
     product = Product.of(machine.array(np.zeros((256, 256), np.float32)), machine.array(a), machine.array(b))
-    offered = ways.offered(product)
+    offered = algorithms.offered(product)
     assert len(offered) > 1
     bits = set()
     for _ in range(3):
@@ -232,7 +232,7 @@ def test_a_second_process_measures_nothing_and_gives_the_same_bits(opencl, folde
 
 def names(machine, m, n, k, dtype=np.float32):
     product = Product.of(*(machine.array(np.ones(shape, dtype)) for shape in ((m, n), (m, k), (k, n))))
-    return [way.name for way in ways.offered(product)]
+    return [way.name for way in algorithms.offered(product)]
 
 
 def test_the_hosts_blas_is_offered_where_memory_is_shared(machine):

@@ -22,8 +22,8 @@ from polyad_kernels.memo import memoize
 from polyad_kernels.source.elements import text
 from polyad_kernels.source.walking import Walk, closing, cut, letters, local_size, opening, parameters
 
+from ..pointwise.arithmetic import add_to
 from ..products.matmul import multiply
-from ..sums import add_to
 from . import cudnn_convolution as by_cudnn
 
 Sizes = tuple[int, ...]

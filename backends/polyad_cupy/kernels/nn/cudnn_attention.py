@@ -21,8 +21,8 @@ from polyad.settings import allowed_attention
 from polyad_kernels.array import Array, new
 from polyad_kernels.kernels.memory import conversion as copying
 
+from ...libraries.accuracy import EPSILON, difference, on_host, random
 from ...libraries.cudnn import ALIGNMENT, TYPES, CudnnError, Sizes, Work, version
-from ..comparing import EPSILON, difference, on_host, random
 from . import cudnn_convolution
 
 HALF = (float16, bfloat16)

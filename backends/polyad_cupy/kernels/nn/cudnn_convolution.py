@@ -22,9 +22,9 @@ from polyad_kernels.array import Array, new
 from polyad_kernels.kernels.memory import conversion as copying
 from polyad_kernels.memo import memoize
 
+from ...libraries.accuracy import EPSILON, TF32_EPSILON, difference, on_host, random
 from ...libraries.cudnn import ALIGNMENT, AVOIDED, TYPES, CudnnError, Engine, Sizes, Work, version
-from ..comparing import EPSILON, TF32_EPSILON, difference, on_host, random
-from ..sums import add_to
+from ..pointwise.arithmetic import add_to
 
 _MOST = 2**31
 

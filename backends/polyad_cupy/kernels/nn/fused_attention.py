@@ -25,7 +25,7 @@ from polyad_kernels.kernels.memory import conversion as copying
 from polyad_kernels.memo import memoize
 from polyad_kernels.source.elements import STORED, text as elements
 
-from . import attention_text
+from . import fused_attention_source
 
 COMPUTED = (float32, float16, bfloat16)
 _THREADS = 128
@@ -105,7 +105,7 @@ def _kernel(device: Any, name: str, dtype: DType, mask: DType | None, wide: int,
 #define PACK {pack}
 #define MASK {"uchar" if mask is None else STORED[mask.name]}
 #define HIDDEN(score, i) {hidden}
-{attention_text.text(name, operands, rank, mask is not None)}"""
+{fused_attention_source.text(name, operands, rank, mask is not None)}"""
     letters = _RESULTS[name] + "q" * (rank + len(operands) * (3 + rank))
     return device.kernel(source, name, letters, what=f"attention {dtype.name}", local=(_THREADS,))
 

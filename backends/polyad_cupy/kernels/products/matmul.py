@@ -1,5 +1,5 @@
-"""Matrix products and linear layers: by cuBLASLt where that was proved (`lt`), else by `cupy.matmul`, which is cuBLAS
-for floating dtypes, and CuPy's own kernel for integers.
+"""Matrix products: by cuBLASLt where that was proved (`cublaslt_matmul`), else by `cupy.matmul`, which is cuBLAS for
+floating dtypes, and CuPy's own kernel for integers.
 
 CuPy 14 gets batched products of bfloat16 wrong and rounds those of float16 twice, so half types are multiplied in
 float32 and rounded once.
@@ -7,29 +7,27 @@ float32 and rounded once.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import cupy
 
 from polyad.backend import Kernel
 from polyad.base.dtypes import ALL, bfloat16, bool_, float16, float32
-from polyad.base.layout import broadcast_shapes, broadcast_strides, contiguous_strides
-from polyad.codegen import collapse
+from polyad.base.layout import broadcast_shapes, broadcast_strides
 from polyad_kernels.array import Array, new
 from polyad_kernels.kernels.memory import conversion as copying
 
-from ..sums import add_to
-from ..views import shown
-from . import lt
+from ...runtime.cupy_arrays import shown
+from . import cublaslt_matmul
 
+COMPUTED = frozenset(ALL) - {bool_}
 _BEFORE_CAPTURE = (
     "multiply once before the capture, so that cuBLASLt is compared and used; `polyad doctor` tells why not"
 )
 
 
 def product(a: Array, b: Array, transpose_a: bool, transpose_b: bool) -> Array:
-    a, b = (_turned(a) if transpose_a else a), (_turned(b) if transpose_b else b)
+    a, b = (transposed(a) if transpose_a else a), (transposed(b) if transpose_b else b)
     (m, k), (k_other, n) = a.shape[-2:], b.shape[-2:]
     if k != k_other:
         raise ValueError(f"inner sizes {k} and {k_other} differ")
@@ -47,7 +45,7 @@ def product(a: Array, b: Array, transpose_a: bool, transpose_b: bool) -> Array:
 
 def multiply(out: Array, a: Array, b: Array) -> None:
     """Write the products of (batch, m, k) and (batch, k, n), of equal batches, into the dense *out*."""
-    if not lt.multiplied(out, a, b):
+    if not cublaslt_matmul.multiplied(out, a, b):
         multiply_safely(out, a, b)
 
 
@@ -64,7 +62,8 @@ def multiply_safely(out: Array, a: Array, b: Array) -> None:
         copying.copy(out, wide)
 
 
-def _turned(x: Array) -> Array:
+def transposed(x: Array) -> Array:
+    """The transposes of the matrices of *x*, in place."""
     swap: Any = lambda values: (*values[:-2], values[-1], values[-2])  # noqa: E731
     return Array(x.block, x.dtype, swap(x.shape), swap(x.steps), x.offset)
 
@@ -80,27 +79,4 @@ def _widened(x: Array) -> Array:
     return wide
 
 
-def linear(input: Array, weight: Array, bias: Array | None) -> Array:
-    """input @ weight.T + bias as the product of two matrices, however many dimensions *input* has."""
-    turned, shape = _turned(weight), (*input.shape[:-1], weight.shape[0])
-    sizes, (steps,) = collapse(input.shape[:-1], [input.steps[:-1]])
-    if len(sizes) > 1 or not math.prod(shape) or not input.shape[-1]:
-        out = product(input, weight, False, True)
-    else:
-        rows = Array(input.block, input.dtype, (*sizes, input.shape[-1]), (*steps, input.steps[-1]), input.offset)
-        whole = new(input.device, (*sizes, weight.shape[0]), input.dtype)
-        out = Array(whole.block, whole.dtype, shape, contiguous_strides(shape), whole.offset)
-        if bias is not None and bias.shape == (weight.shape[0],) and bias.is_dense:
-            if lt.multiplied(whole, rows, turned, bias):
-                return out
-            multiply_safely(whole, rows, turned)
-        else:
-            multiply(whole, rows, turned)
-    if bias is not None and out.size:
-        spread = broadcast_strides(bias.shape, bias.steps, out.shape)
-        add_to(out, Array(bias.block, bias.dtype, out.shape, spread, bias.offset))
-    return out
-
-
-_COMPUTED = frozenset(ALL) - {bool_}
-KERNELS = {"gemm": Kernel(product, dtypes=_COMPUTED), "linear": Kernel(linear, dtypes=_COMPUTED)}
+KERNELS = {"gemm": Kernel(product, dtypes=COMPUTED)}

@@ -5,7 +5,7 @@ The parts:
 product.py  one product, and what its matrices are like
 sources.py  kernels written for a tile, in registers or in local memory
 clblast.py  CLBlast, where it is installed
-ways.py     the ways to compute a product, and which a device is offered
+algorithms.py  the ways to compute a product, and which a device is offered
 tuning.py   which of them is taken: measured once for each class of sizes, and kept
 """
 
@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from polyad_kernels.array import Array
 
+from .algorithms import offered
 from .product import Product
 from .tuning import chosen
-from .ways import offered
 
 
 def multiply(out: Array, a: Array, b: Array) -> None:

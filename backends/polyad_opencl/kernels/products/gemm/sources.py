@@ -2,7 +2,8 @@
 
 Both add the products of a result one after another, from the first on, whatever the tile; whether a product is
 rounded before it is added is the driver's affair. Both take the same parameters and three batch dimensions, read the
-left operand with any steps, and the right one along dense rows. Which tiles a device is offered is said in `ways`.
+left operand with any steps, and the right one along dense rows. Which tiles a device is offered is said
+in `algorithms`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Which of the ways a product is computed: measured once for each device, dtype and class of sizes.
 
 The first product of a class that is worth it is computed in each of the ways on offer, many times, and the fastest is
-kept, in memory and on disk (`runtime.choices`): all products of the class are computed in that way, in this process and
-in later ones. It is not measured again, so results stay the same from call to call and from run to run.
+kept, in memory and on disk (`runtime.tuning_cache`): all products of the class are computed in that way, in this
+process and in later ones. It is not measured again, so results stay the same from call to call and from run to run.
 Ways differ in the last bits, so where nothing can be kept on disk nothing is measured: the first way is taken. Small
 products are never measured.
 
@@ -22,10 +22,10 @@ import pyopencl as cl
 from polyad.base.locks import Lock
 from polyad.errors import KernelFailure, OutOfMemory
 
-from ....runtime import choices
+from ....runtime import tuning_cache
 from ....runtime.folder import BINARIES
+from .algorithms import Algorithm
 from .product import Product
-from .ways import Way
 
 FROM_ON_CPUS, FROM_ON_GPUS = 1 << 22, 1 << 24
 """Multiplications from which on a product is worth measuring."""
@@ -45,18 +45,18 @@ _GAIN = 0.8
 """The fraction of the first way's time that another way has to reach to be preferred."""
 
 
-def chosen(product: Product, offered: Sequence[Way]) -> Way:
+def chosen(product: Product, offered: Sequence[Algorithm]) -> Algorithm:
     """The way for *product*. If it had to be measured, the result has been written in some of the ways on return."""
     first = offered[0]
     device = product.device
     if len(offered) == 1 or product.work < (FROM_ON_CPUS if device.is_cpu else FROM_ON_GPUS):
         return first
-    if not choices.tuning() or BINARIES.path() is None:
+    if not tuning_cache.tuning() or BINARIES.path() is None:
         return first
     size = (min(product.work, _LARGEST).bit_length() - 1) // 2
     own = (product.dtype, product.form, size, tuple([way.name for way in offered]))
     known = _known.setdefault(device, {})
-    found: Way | None = known.get(own)
+    found: Algorithm | None = known.get(own)
     if found is None:
         with _measuring:
             found = known.get(own)
@@ -69,17 +69,17 @@ _measuring = Lock()
 """One product at a time. Not the device's lock: compiling, inside, may wait for a thread that wants this lock."""
 
 
-_known: dict[object, dict[object, Way]] = {}
+_known: dict[object, dict[object, Algorithm]] = {}
 """By device and class."""
 
 
-def _found(product: Product, offered: Sequence[Way], sizes: str) -> Way:
+def _found(product: Product, offered: Sequence[Algorithm], sizes: str) -> Algorithm:
     """What earlier processes have kept, or else what is measured."""
     device = product.device
     by_name = {way.name: way for way in offered}
     versions = hashlib.sha256("\0".join([way.version for way in offered]).encode()).hexdigest()
     key = ("gemm", device.programs.identity, str(device.compute_units), product.dtype.name, sizes, *by_name, versions)
-    kept = choices.recall(key, [*by_name])
+    kept = tuning_cache.recall(key, [*by_name])
     if kept is not None:
         return by_name[kept]
     first = offered[0]
@@ -89,10 +89,10 @@ def _found(product: Product, offered: Sequence[Way], sizes: str) -> Way:
     best = min(seconds, key=lambda name: seconds[name])
     if first.name in seconds and seconds[best] > _GAIN * seconds[first.name]:
         best = first.name
-    return by_name[choices.keep(key, [*by_name], best, seconds) or first.name]
+    return by_name[tuning_cache.keep(key, [*by_name], best, seconds) or first.name]
 
 
-def measured(product: Product, offered: Sequence[Way]) -> dict[str, float]:
+def measured(product: Product, offered: Sequence[Algorithm]) -> dict[str, float]:
     """Seconds that *product* takes in each way, the least; those that fail on this device are left out."""
     working = []
     for way in offered:  # the first time compiles
@@ -108,7 +108,7 @@ def measured(product: Product, offered: Sequence[Way]) -> dict[str, float]:
     return {name: min(each) for name, each in taken.items()}
 
 
-def _stretch(product: Product, way: Way) -> list[float]:
+def _stretch(product: Product, way: Algorithm) -> list[float]:
     end = time.perf_counter() + STRETCH
     found = [_once(product, way)]
     while time.perf_counter() < end or (len(found) < LEAST and found[-1] < LONG):
@@ -116,7 +116,7 @@ def _stretch(product: Product, way: Way) -> list[float]:
     return found
 
 
-def _once(product: Product, way: Way) -> float:
+def _once(product: Product, way: Algorithm) -> float:
     begin = time.perf_counter()
     way.run(product)
     try:

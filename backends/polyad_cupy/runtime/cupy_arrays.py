@@ -14,7 +14,7 @@ from polyad.errors import DeviceError
 from polyad.interop.numpy import numpy_dtype, polyad_dtype
 from polyad_kernels.array import Array
 
-from ..runtime.memory import Borrowed
+from .memory import Borrowed
 
 
 def shown(array: Array) -> Any:

@@ -15,8 +15,8 @@ from polyad.codegen import collapse
 from polyad_kernels.array import Array, new
 from polyad_kernels.memo import memoize
 
+from ...libraries.accuracy import EPSILON, TF32_EPSILON, difference, on_host, random
 from ...libraries.cublaslt import TYPES, LtError, Multiplier, Operand, Product, version
-from ..comparing import EPSILON, TF32_EPSILON, difference, on_host, random
 
 WAY, TF32_WAY = "products by cuBLASLt", "TF32 by cuBLASLt"
 _TRIED = (

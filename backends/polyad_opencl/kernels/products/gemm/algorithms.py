@@ -31,7 +31,7 @@ CLBLAST_FROM = 1 << 28
 """Multiplications from which on CLBlast is offered: it compiles for a second or more in every process."""
 
 
-class Way(Protocol):
+class Algorithm(Protocol):
     """How a product can be computed.
 
     Attributes:
@@ -129,7 +129,7 @@ FOR_GPUS: dict[str, tuple[Tile, ...]] = {
 
 
 @memoize
-def tiles(device: Any, dtype: DType, form: str) -> tuple[Way, ...]:
+def tiles(device: Any, dtype: DType, form: str) -> tuple[Algorithm, ...]:
     """The tiles for *form* that the device's limits allow, at least one."""
     if device.is_cpu:
         return tuple([Tiled(device, dtype, tile) for tile in FOR_CPUS.get(form, (FOR_CPU,))])
@@ -137,7 +137,7 @@ def tiles(device: Any, dtype: DType, form: str) -> tuple[Way, ...]:
     return tuple([Tiled(device, dtype, tile) for tile in fitting or [FOR_CPU]])
 
 
-def offered(product: Product) -> tuple[Way, ...]:
+def offered(product: Product) -> tuple[Algorithm, ...]:
     """What *product* may be computed with; the first is taken where nothing is measured."""
     device, dtype = product.device, product.dtype
     found = tiles(device, dtype, product.form)
