@@ -183,7 +183,7 @@ def max_memory_allocated(device: Any = None) -> int:
 
     Raises NotImplementedError for a backend that keeps no account, such as "cpu".
     """
-    return _kept("max_memory_allocated", device).peak_allocated
+    return _memory_stats("max_memory_allocated", device).peak_allocated
 
 
 def memory_reserved(device: Any = None) -> int:
@@ -191,7 +191,7 @@ def memory_reserved(device: Any = None) -> int:
 
     Raises NotImplementedError for a backend that keeps no account, such as "cpu".
     """
-    return _kept("memory_reserved", device).reserved
+    return _memory_stats("memory_reserved", device).reserved
 
 
 def max_memory_reserved(device: Any = None) -> int:
@@ -199,7 +199,7 @@ def max_memory_reserved(device: Any = None) -> int:
 
     Raises NotImplementedError for a backend that keeps no account, such as "cpu".
     """
-    return _kept("max_memory_reserved", device).peak_reserved
+    return _memory_stats("max_memory_reserved", device).peak_reserved
 
 
 def memory_stats(device: Any = None) -> dict[str, int]:
@@ -207,7 +207,7 @@ def memory_stats(device: Any = None) -> dict[str, int]:
 
     Raises NotImplementedError for a backend that keeps no account, such as "cpu".
     """
-    account = _kept("memory_stats", device)
+    account = _memory_stats("memory_stats", device)
     return {
         "allocated_bytes.all.current": account.allocated,
         "allocated_bytes.all.peak": account.peak_allocated,
@@ -273,7 +273,7 @@ def empty_cache() -> None:
         registry.get(name).empty_cache()
 
 
-def _kept(function: str, device: Any) -> MemoryStats:
+def _memory_stats(function: str, device: Any) -> MemoryStats:
     found, account = _account(device)
     if account is None:
         raise NotSupported(

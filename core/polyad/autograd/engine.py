@@ -95,8 +95,8 @@ class Pass:
     def run(self) -> list[Tensor | None]:
         """Send the gradients through the graph; returns what arrived at the nodes to *capture*.
 
-        Small tensors spend their backward pass in this loop, where a call for each node is 1 % of it: so what every
-        node needs is written out here, however long that is, and what few nodes need is a call.
+        Small tensors spend their backward pass in this loop. So what every node needs is written out here, however long
+        that is, and what few nodes need is a call.
         """
         outer, before = state.backward, state.grad_enabled
         self.depth = 0 if outer is None else outer.depth + 1

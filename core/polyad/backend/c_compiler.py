@@ -131,7 +131,7 @@ class Libraries:
         return Compilation(source, call)
 
     def _name(self, source: str, flags: Sequence[str]) -> str:
-        return hashlib.sha256("\0".join((source, *flags, _identity())).encode()).hexdigest()
+        return hashlib.sha256("\0".join((source, *flags, _compiler_identity())).encode()).hexdigest()
 
     def _foresee(self, soon: Iterable[Wanted]) -> None:
         wanted = {}
@@ -203,7 +203,7 @@ def on_disk(library: bytes, name: str = "kernel") -> Iterator[str]:
 
 
 @cache
-def _identity() -> str:
+def _compiler_identity() -> str:
     """What else than a source and its flags decides what the compiler makes."""
     said = said_by([*(command() or ()), "--version"], _PATIENCE)
     return "\0".join((said, platform.machine(), _processor(), *platform.libc_ver()))

@@ -21,7 +21,7 @@ MODES = ("default", "lite", "reduce-overhead", "max-autotune-no-cudagraphs", "ma
 BACKENDS = ("aot_eager", "cudagraphs", "eager", "inductor", "onnxrt", "openxla", "tvm")
 """The names of compilers that PyTorch knows; none is asked."""
 
-_told: set[str] = set()
+_warned: set[str] = set()
 
 
 def compile(
@@ -72,8 +72,8 @@ def compile(
             raise OptionError(
                 f"compile: there is no {what} {safe_repr(given)}", fix=f"use one of {', '.join(known)}, or none"
             )
-    if not _told:
-        _told.add("compile")
+    if not _warned:
+        _warned.add("compile")
         warn_user(
             "compile: polyad has no compiler yet, so the code runs as it is, op by op; results are the same",
             UserWarning,

@@ -178,7 +178,7 @@ class emit_nvtx(_Watch):
         """A range around what is called *name*."""
         markers = self._markers
         assert markers is not None
-        shapes = list(map(list, _shapes(args))) if self.record_shapes else []
+        shapes = list(map(list, _shapes_text(args))) if self.record_shapes else []
         markers.push(f"{name}, sizes = {shapes}" if shapes else name)
         try:
             yield
@@ -287,17 +287,17 @@ class _Timed(AbstractContextManager[None]):
         owner = self._profile
         inside = owner._children.pop()
         owner._children[-1] += taken
-        shapes = tuple(_shapes(self._args)) if owner.record_shapes else ()
+        shapes = tuple(_shapes_text(self._args)) if owner.record_shapes else ()
         line = user_line() if owner.with_stack else ""
         owner.function_events.append(Event(self._name, self._start, taken, taken - inside, shapes, line))
 
 
-def _shapes(args: Sequence[Any]) -> Iterator[tuple[int, ...]]:
+def _shapes_text(args: Sequence[Any]) -> Iterator[tuple[int, ...]]:
     for arg in args:
         if isinstance(arg, Tensor):
             yield tuple(arg.shape)
         elif isinstance(arg, (list, tuple)):
-            yield from _shapes(arg)
+            yield from _shapes_text(arg)
 
 
 class record_function:

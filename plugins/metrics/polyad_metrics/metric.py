@@ -70,7 +70,7 @@ class Metric(Explained, ABC):
         if "update" in cls.__dict__:
             cls.update = _counted(cls.update)  # type: ignore[method-assign]
         if "compute" in cls.__dict__:
-            cls.compute = _told_when_empty(cls.compute)  # type: ignore[method-assign]
+            cls.compute = _warn_when_empty(cls.compute)  # type: ignore[method-assign]
         super().__init_subclass__(**kwargs)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -191,7 +191,7 @@ def _counted(update: Any) -> Any:
     return counted
 
 
-def _told_when_empty(compute: Any) -> Any:
+def _warn_when_empty(compute: Any) -> Any:
     def told(self: Metric) -> Any:
         if not self._updates:
             warnings.warn(f"{type(self).__name__}: compute() before any update()", UserWarning, stacklevel=3)

@@ -23,11 +23,11 @@ def supplies() -> Iterator[KernelSupply]:
     from .kernels.random import sampling
 
     words_from(sampling.random_words)
-    for op, kernel in _kernels():
+    for op, kernel in _named_kernels():
         yield KernelSupply("cpu", op, kernel, PRIORITY)
 
 
-def _kernels() -> Iterator[tuple[str, Kernel]]:
+def _named_kernels() -> Iterator[tuple[str, Kernel]]:
     from .gemm import GEMM
     from .generated import generated
     from .kernels.nn.activation.rectifiers import RECTIFIERS

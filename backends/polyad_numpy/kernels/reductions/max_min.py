@@ -34,7 +34,7 @@ def argmin(array: Any, dim: int | None, keepdim: bool) -> Any:
     return np.asarray(array.argmin(dim, keepdims=keepdim))
 
 
-def _bfloat_kept(kernel: Call) -> Kernel:
+def _with_bfloat16(kernel: Call) -> Kernel:
     """A reduction by comparison; bfloat16, whose comparisons NumPy knows only one by one, goes through float32."""
 
     def specialize(types: Signature) -> Call:
@@ -52,10 +52,10 @@ def _bfloat_kept(kernel: Call) -> Kernel:
 
 
 KERNELS = {
-    "amax": _bfloat_kept(_extreme(np.maximum.reduce)),
-    "amin": _bfloat_kept(_extreme(np.minimum.reduce)),
-    "max_all": _bfloat_kept(_extreme_of_all(np.maximum.reduce)),
-    "min_all": _bfloat_kept(_extreme_of_all(np.minimum.reduce)),
-    "argmax": _bfloat_kept(argmax),
-    "argmin": _bfloat_kept(argmin),
+    "amax": _with_bfloat16(_extreme(np.maximum.reduce)),
+    "amin": _with_bfloat16(_extreme(np.minimum.reduce)),
+    "max_all": _with_bfloat16(_extreme_of_all(np.maximum.reduce)),
+    "min_all": _with_bfloat16(_extreme_of_all(np.minimum.reduce)),
+    "argmax": _with_bfloat16(argmax),
+    "argmin": _with_bfloat16(argmin),
 }

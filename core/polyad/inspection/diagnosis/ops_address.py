@@ -263,7 +263,7 @@ def _computed(op: Op, backend: Backend, device: Device, dtype: DType | None, sha
     while found.path == "cast":
         reasons += [line for line in found.lines if line.startswith("first")]
         casts = find_plan(op, values).casts
-        values = (*_cast(values[: len(op.operands)], casts), *values[len(op.operands) :])
+        values = (*_cast_text(values[: len(op.operands)], casts), *values[len(op.operands) :])
         found = explanation_of(op, values)
     reasons += [line for line in found.lines if not line.startswith(("takes", "gives"))]
     types, arrays = signature_of(op, values), _arrays(op, values)
@@ -334,7 +334,7 @@ def _lowered(
     return recording.addresses
 
 
-def _cast(operands: Sequence[Any], casts: Sequence[DType | None]) -> list[Any]:
+def _cast_text(operands: Sequence[Any], casts: Sequence[DType | None]) -> list[Any]:
     return [
         value
         if dtype is None or value is None

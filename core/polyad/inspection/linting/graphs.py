@@ -94,7 +94,7 @@ class EvalModeGraphs(Rule):
 
     def model_called(self, model: Module, result: Any) -> None:
         self._tell()
-        tensors = _recorded(result)
+        tensors = _recorded_values(result)
         if not model.training and tensors and state.grad_enabled and any(p.requires_grad for p in model.parameters()):
             self._outputs = [output for output in self._outputs if output.alive]
             self._outputs.append(_Output(model, tensors, self._wasted))
@@ -134,7 +134,7 @@ class TrainingInEval(Rule):
         self._in_train: weakref.WeakSet[Module] = weakref.WeakSet()
 
     def model_called(self, model: Module, result: Any) -> None:
-        tensors = _recorded(result)
+        tensors = _recorded_values(result)
         if not tensors or not state.grad_enabled:
             return
         if model.training:
@@ -205,7 +205,7 @@ class KeptLosses(Rule):
         return {step for _, step in self._roots if step < newest}
 
 
-def _recorded(result: Any) -> list[Tensor]:
+def _recorded_values(result: Any) -> list[Tensor]:
     return [tensor for tensor in tensors_in(result) if tensor._node is not None and not isinstance(tensor._node, Leaf)]
 
 

@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 _depth = 0
-_kept: dict[tuple[int, str], Tensor] = {}
+_memoized: dict[tuple[int, str], Tensor] = {}
 
 
 @contextmanager
@@ -51,7 +51,7 @@ def cached() -> Iterator[None]:
     finally:
         _depth -= 1
         if not _depth:
-            _kept.clear()
+            _memoized.clear()
 
 
 def _register(module: Module, name: str, tensor: Tensor) -> None:
@@ -182,9 +182,9 @@ def _with_properties(base: type[Module], names: tuple[str, ...]) -> type[Module]
             if not _depth:
                 return self.parametrizations[name]()  # type: ignore[no-any-return]
             key = (id(self), name)
-            if key not in _kept:
-                _kept[key] = self.parametrizations[name]()
-            return _kept[key]
+            if key not in _memoized:
+                _memoized[key] = self.parametrizations[name]()
+            return _memoized[key]
 
         def put(self: Any, value: Tensor) -> None:
             self.parametrizations[name].right_inverse(value)
@@ -329,7 +329,7 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
         trained = any(one.requires_grad for one in chain._originals)
         original = Parameter(value) if trained or isinstance(chain.original0, Parameter) else value
         original.requires_grad_(trained)
-    _kept.pop((id(module), tensor_name), None)
+    _memoized.pop((id(module), tensor_name), None)
     base = type_before_parametrizations(module)
     names = tuple(name for name in type(module)._names if name != tensor_name)  # type: ignore[attr-defined]
     del module.parametrizations[tensor_name]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def _written(op: str, input: Tensor, src: Tensor, view: Any, params: tuple[Any, ...]) -> Tensor:
+def _with_view_written(op: str, input: Tensor, src: Tensor, view: Any, params: tuple[Any, ...]) -> Tensor:
     """A copy of *input* with *src* at the place of the view op *view*."""
     check_tensor(src, op, "src")
     shape, strides, _ = layout_of(input)
@@ -62,7 +62,7 @@ def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     if not ndim:
         raise IndexOutOfRange("select_scatter: a 0-d tensor has no dimension", operands={"input": input}, fix="use src")
     place = position(index, input._array.shape[at], "select_scatter", at, input)
-    return _written("select_scatter", input, src, _select, (at, place))
+    return _with_view_written("select_scatter", input, src, _select, (at, place))
 
 
 @function()
@@ -92,7 +92,7 @@ def slice_scatter(
             )
     first, last, step = slice(start, end, step).indices(input._array.shape[at])
     count = max(0, -((first - last) // step))
-    return _written("slice_scatter", input, src, _slice, (at, first, count, step))
+    return _with_view_written("slice_scatter", input, src, _slice, (at, first, count, step))
 
 
 @function()
@@ -113,7 +113,7 @@ def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0,
             f"diagonal_scatter: dim1 and dim2 are both {first}", operands={"input": input}, fix="name two dimensions"
         )
     params = (normalize_shape((offset,), "diagonal_scatter")[0], first, second)
-    return _written("diagonal_scatter", input, src, _diagonal, params)
+    return _with_view_written("diagonal_scatter", input, src, _diagonal, params)
 
 
 @function()

@@ -119,8 +119,8 @@ class Frame:
         early_stop: bool,
     ) -> None:
         self._function, self._again, self._check = function, again, check
-        self._args = tuple([_detach_kept(value) for value in args])
-        self._kwargs = {name: _detach_kept(value) for name, value in kwargs.items()}
+        self._args = tuple([_detach_saved(value) for value in args])
+        self._kwargs = {name: _detach_saved(value) for name, value in kwargs.items()}
         self._early_stop = early_stop if settings.early_stop is None else settings.early_stop
         self._random = random_state() if preserve_random else None
         self._device = (state.default_device, state.outer_devices)
@@ -234,7 +234,7 @@ def _facts(tensor: Tensor) -> tuple[Any, ...]:
     return type_.dtype, tuple(tensor._array.shape), type_.device
 
 
-def _detach_kept(value: Any) -> Any:
+def _detach_saved(value: Any) -> Any:
     if not isinstance(value, Tensor):
         return value
     # Of nested checkpoints, the outer can compute this argument again.
