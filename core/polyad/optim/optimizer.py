@@ -309,11 +309,33 @@ class Optimizer(Explained):
             ValueError: the groups are of other numbers or sizes, or state tensors are of other shapes than their
             parameters.
         """
-        name = type(self).__name__
         state_dict = dict(state_dict)
         for hook in self._hooks_of("load_state_dict_pre"):
             changed = hook(self, state_dict)
             state_dict = state_dict if changed is None else changed
+        params = self._params_by_number(state_dict)
+        self._check_state(state_dict, params)
+        state: defaultdict[Tensor, dict[str, Any]] = defaultdict(dict)
+        for key, values in state_dict["state"].items():
+            if key in params:
+                state[params[key]] = {entry: _for_param(params[key], entry, value) for entry, value in values.items()}
+            else:
+                state[key] = copy.deepcopy(values)
+        for saved, group in zip(state_dict["param_groups"], self.param_groups):
+            saved = {key: copy.deepcopy(value) for key, value in saved.items() if key != "params"}
+            saved["params"] = group["params"]
+            if "param_names" in group:
+                saved.setdefault("param_names", group["param_names"])
+            group_defaults = {key: value for key, value in self.defaults.items() if key not in saved}
+            group.clear()
+            group.update(saved, **group_defaults)
+        self.state = state
+        for hook in self._hooks_of("load_state_dict_post"):
+            hook(self)
+
+    def _params_by_number(self, state_dict: State) -> dict[Any, Tensor]:
+        """The parameter that each number of a state stands for. Raises if it is no state, or one of other groups."""
+        name = type(self).__name__
         for key in ("state", "param_groups"):
             if key not in state_dict:
                 raise MissingKey(
@@ -327,7 +349,7 @@ class Optimizer(Explained):
                 operands={key: state_dict[key] for key in ("state", "param_groups")},
                 fix="pass what optimizer.state_dict() gave",
             )
-        groups = [dict(group) for group in state_dict["param_groups"]]
+        groups = state_dict["param_groups"]
         own, theirs = [[len(group["params"]) for group in some] for some in (self.param_groups, groups)]
         if own != theirs:
             raise ArgumentError(
@@ -335,17 +357,20 @@ class Optimizer(Explained):
                 notes={"state": f"groups of {theirs} parameters", "optimizer": f"groups of {own} parameters"},
                 fix="build the optimizer as it was when the state was saved",
             )
+        return {
+            number: param
+            for saved, group in zip(groups, self.param_groups)
+            for number, param in zip(saved["params"], group["params"])
+        }
+
+    def _check_state(self, state_dict: State, params: Mapping[Any, Tensor]) -> None:
+        groups = state_dict["param_groups"]
         missing = [
             f"param_groups[{number}] has no {key!r}"
             for number, group in enumerate(groups)
             for key in self.defaults
             if key not in group and key not in self._optional_options
         ]
-        params = {
-            number: param
-            for saved, group in zip(groups, self.param_groups)
-            for number, param in zip(saved["params"], group["params"])
-        }
         problems = missing + [
             problem
             for key, values in state_dict["state"].items()
@@ -355,30 +380,12 @@ class Optimizer(Explained):
         if problems:
             shown = problems[:10] + ([f"and {len(problems) - 10} more"] if len(problems) > 10 else [])
             raise ArgumentError(
-                f"{name}.load_state_dict: the state does not fit; nothing was changed",
+                f"{type(self).__name__}.load_state_dict: the state does not fit; nothing was changed",
                 notes={str(number): problem for number, problem in enumerate(shown)},
                 fix="load the state of an optimizer of the same class, made for the same model",
             )
         for group in groups:
             self._check_options({**self.defaults, **group})
-
-        state: defaultdict[Tensor, dict[str, Any]] = defaultdict(dict)
-        for key, values in state_dict["state"].items():
-            if key in params:
-                state[params[key]] = {entry: _for_param(params[key], entry, value) for entry, value in values.items()}
-            else:
-                state[key] = copy.deepcopy(values)
-        for saved, group in zip(groups, self.param_groups):
-            saved = {key: copy.deepcopy(value) for key, value in saved.items() if key != "params"}
-            saved["params"] = group["params"]
-            if "param_names" in group:
-                saved.setdefault("param_names", group["param_names"])
-            group_defaults = {key: value for key, value in self.defaults.items() if key not in saved}
-            group.clear()
-            group.update(saved, **group_defaults)
-        self.state = state
-        for hook in self._hooks_of("load_state_dict_post"):
-            hook(self)
 
     def _state_problems(self, key: Any, values: Any, param: Tensor) -> list[str]:
         if not isinstance(values, Mapping):

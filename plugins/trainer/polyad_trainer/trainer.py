@@ -190,13 +190,7 @@ class Trainer(Standing):
         self.detect_anomaly, self.lint, self.check_loss = detect_anomaly, lint, check_loss
         self.default_root_dir = Path("lightning_logs" if default_root_dir is None else os.fspath(default_root_dir))
         self.device = _device(accelerator)
-        given = [] if callbacks is None else list(callbacks) if isinstance(callbacks, list | tuple) else [callbacks]
-        if self.fast_dev_run:
-            given = [callback for callback in given if not isinstance(callback, ModelCheckpoint)]
-        if enable_checkpointing and not any(isinstance(callback, ModelCheckpoint) for callback in given):
-            given.append(ModelCheckpoint())
-        # Checkpoints come last: they hold the states of the others.
-        self.callbacks = sorted(given, key=lambda callback: isinstance(callback, ModelCheckpoint))
+        self.callbacks = self._with_checkpoints(callbacks, enable_checkpointing)
         self.hooks = Hooks(self.callbacks)
         self.bar = Bar(enable_progress_bar and not self.fast_dev_run)
         self.loggers = self._trackers(logger)
@@ -206,6 +200,15 @@ class Trainer(Standing):
         self.interrupts = Interrupts()
         self.training_results = Results(training=True)
         self._reset()
+
+    def _with_checkpoints(self, callbacks: Any, enable_checkpointing: bool) -> list[Any]:
+        given = [] if callbacks is None else list(callbacks) if isinstance(callbacks, list | tuple) else [callbacks]
+        if self.fast_dev_run:
+            given = [callback for callback in given if not isinstance(callback, ModelCheckpoint)]
+        if enable_checkpointing and not any(isinstance(callback, ModelCheckpoint) for callback in given):
+            given.append(ModelCheckpoint())
+        # Checkpoints come last: they hold the states of the others.
+        return sorted(given, key=lambda callback: isinstance(callback, ModelCheckpoint))
 
     def _reset(self) -> None:
         self.training_results.forget_metrics()  # of a run that was stopped in an epoch

@@ -10,6 +10,7 @@ A sigmoid is computed as ``tanh(x / 2) / 2 + 1 / 2``, so that all gates of a ste
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -106,6 +107,27 @@ def lstm_sequence(
     return narrow(out, given), narrow(last, given), narrow(last_cell, given), activated, cells
 
 
+def _lstm_factors(
+    gates: Any, cells: Any, before_cells: Any, factors: Any, squashed: Any, through: Any, first: int, end: int
+) -> None:
+    """Of rows *first* to *end*: the gates' factors, tanh of the cells, and the output's derivative by the cell."""
+    for start in range(first, end, 64):  # so few rows stay in the cache from one pass to the next
+        here = slice(start, min(start + 64, end))
+        gate, factor, bent, way = gates[here], factors[here], squashed[here], through[here]
+        _tanh(cells[here], bent)
+        _subtract(1, gate, factor)
+        _multiply(factor, gate, factor)
+        _multiply(factor[:, 0], gate[:, 2], factor[:, 0])
+        _multiply(factor[:, 1], before_cells[here], factor[:, 1])
+        _multiply(gate[:, 2], gate[:, 2], factor[:, 2])
+        _subtract(1, factor[:, 2], factor[:, 2])
+        _multiply(factor[:, 2], gate[:, 0], factor[:, 2])
+        _multiply(factor[:, 3], bent, factor[:, 3])
+        _multiply(bent, bent, way)
+        _subtract(1, way, way)
+        _multiply(way, gate[:, 3], way)
+
+
 def lstm_sequence_backward(
     grad_out: Any,
     grad_new_hidden: Any,
@@ -132,24 +154,7 @@ def lstm_sequence_backward(
     of_gates = np.empty((rows, 4, size), dtype)
     through, squashed = np.empty((rows, size), dtype), np.empty((rows, size), dtype)
     parts = activated.reshape(rows, 4, size)
-
-    def factors(first: int, end: int) -> None:
-        for start in range(first, end, 64):  # so few rows stay in the cache from one pass to the next
-            here = slice(start, min(start + 64, end))
-            gate, factor, bent, way = parts[here], of_gates[here], squashed[here], through[here]
-            _tanh(cells[here], bent)
-            _subtract(1, gate, factor)
-            _multiply(factor, gate, factor)
-            _multiply(factor[:, 0], gate[:, 2], factor[:, 0])
-            _multiply(factor[:, 1], before_cells[here], factor[:, 1])
-            _multiply(gate[:, 2], gate[:, 2], factor[:, 2])
-            _subtract(1, factor[:, 2], factor[:, 2])
-            _multiply(factor[:, 2], gate[:, 0], factor[:, 2])
-            _multiply(factor[:, 3], bent, factor[:, 3])
-            _multiply(bent, bent, way)
-            _subtract(1, way, way)
-            _multiply(way, gate[:, 3], way)
-
+    factors = partial(_lstm_factors, parts, cells, before_cells, of_gates, squashed, through)
     spread(factors, rows, cost=8 * of_gates.size)
     of_hidden = _arriving(grad_new_hidden, hidden.shape, dtype)
     of_cell = _arriving(grad_new_cell, cell.shape, dtype)
@@ -181,11 +186,8 @@ def lstm_sequence_backward(
     with one_thread():
         thread.run(run)
     of_weight = _product(flat, _before(hidden, states, steps))
-    if projection is None:
-        of_projection = np.empty((0, 0), given)
-    else:
-        _multiply(squashed, parts[:, 3], squashed)
-        of_projection = _product(projected, squashed)
+    outputs = None if projection is None else _multiply(squashed, parts[:, 3], squashed)
+    of_projection = np.empty((0, 0), given) if outputs is None else _product(projected, outputs)
     return tuple(narrow(array, given) for array in (flat, of_weight, of_projection, of_hidden, of_cell))
 
 
