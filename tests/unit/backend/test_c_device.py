@@ -154,7 +154,7 @@ def test_a_compiler_that_fails_is_said_once_and_the_result_is_right(c, monkeypat
     if command == "kill -9 0":
         command = f"{sys.executable} -c 'import os; os.kill(os.getpid(), 9)'"
     monkeypatch.setattr(c_compiler, "command", lambda: tuple(shlex.split(command)))
-    c_compiler._identity.cache_clear()
+    c_compiler._compiler_identity.cache_clear()
     try:
         with pytest.warns(
             CompilerWarning, match=f"exp on {NAME}: .*the C compiler does not (compile|run).*, so the host"
@@ -168,7 +168,7 @@ def test_a_compiler_that_fails_is_said_once_and_the_result_is_right(c, monkeypat
             assert close(x.exp(), X.exp())
         assert "host" in str(polyad.explain("exp", x))
     finally:
-        c_compiler._identity.cache_clear()
+        c_compiler._compiler_identity.cache_clear()
 
 
 def test_two_processes_compile_the_same_at_once(tmp_path) -> None:

@@ -16,7 +16,7 @@ from polyad.compiler import eager
 
 @pytest.fixture(autouse=True)
 def _nobody_was_told(monkeypatch):
-    monkeypatch.setattr(eager, "_told", set())
+    monkeypatch.setattr(eager, "_warned", set())
 
 
 @pytest.fixture

@@ -73,15 +73,15 @@ def test_damaged_files_are_compiled_anew(cache, damage) -> None:
 @pytest.mark.parametrize("what", ["processor", "compiler"])
 def test_libraries_of_others_are_not_taken(cache, monkeypatch, what) -> None:
     compiler.compiled(SOURCE, "a test")
-    monkeypatch.setattr(c_compiler, "_identity", lambda: f"another {what}")
+    monkeypatch.setattr(c_compiler, "_compiler_identity", lambda: f"another {what}")
     compiler.compiled(SOURCE, "a test")
     assert len(kept(cache)) == 2
 
 
 def test_the_processor_is_part_of_what_identifies_a_library(monkeypatch) -> None:
-    before = c_compiler._identity.__wrapped__()
+    before = c_compiler._compiler_identity.__wrapped__()
     monkeypatch.setattr(c_compiler, "_processor", lambda: "an abacus")
-    assert c_compiler._identity.__wrapped__() != before
+    assert c_compiler._compiler_identity.__wrapped__() != before
 
 
 def test_a_cache_that_others_may_write_to_is_refused(cache) -> None:

@@ -7,6 +7,7 @@ import numpy as np
 from polyad.base.dtypes import float32, float64, int64
 
 from ...sample import FLOATS, REAL_FLOATS, ErrorCase, Sample, as_int64, same
+from .embedding import bags
 from .grid_sampling import affine_grid, between_pixels, grid_sample
 from .losses import reduced
 from .losses.binary import binary_of_scores
@@ -92,6 +93,26 @@ SAMPLES = [
         name="no padding",
         dtypes=FLOATS,
     ),
+    *[
+        sample(
+            "embedding_bag",
+            lambda make, number=number: (
+                make.distinct((5, 3)),
+                make.index((7,), 5),
+                np.array([0, 3, 3, 5]),
+                False,
+                number,
+            ),
+            lambda table, rows, offsets, by_frequency, number, how=how: (
+                bags(rows, table, offsets, how),
+                *[np.zeros(0, np.int64)] * 3,
+            ),
+            result=(same, as_int64, as_int64, as_int64),
+            gradient=False,
+            name=how,
+        )
+        for number, how in enumerate(("sum", "mean", "max"))
+    ],
     sample(
         "embedding_renorm_",
         lambda make: (make.nonzero((5, 3)), np.array([0, 3, 0]), 0.5, 1.0),
@@ -231,6 +252,13 @@ ERRORS = [
         )
         for op in ("hinge_embedding_loss", "kl_div", "binary_cross_entropy_with_logits")
     ],
+    ErrorCase(
+        op="embedding_bag",
+        name="mode",
+        call=lambda op, tensor: op(tensor(5, 2), tensor(3, dtype=int64), tensor(1, dtype=int64) * 0, mode=3),
+        raises=(ValueError, RuntimeError),
+        match=r"embedding_bag: mode is 3",
+    ),
     ErrorCase(
         op="embedding",
         name="past the end",

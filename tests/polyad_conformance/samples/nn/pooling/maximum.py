@@ -79,6 +79,17 @@ def largest(dims, name, shape, kernel, dtypes=REAL_FLOATS, **settings):
     )
 
 
+def with_indices(dims, shape, *settings):
+    """A sample of the function that always gives places."""
+    return Sample(
+        op=f"{F}max_pool{dims}d_with_indices",
+        inputs=lambda make: (make.distinct(shape), *settings),
+        reference=lambda *given: max_pool(dims)(*given, return_indices=True),
+        dtypes=REAL_FLOATS,
+        result=(same, as_int64),
+    )
+
+
 SAMPLES = [
     largest(2, "rows left over", (2, 1, 5, 7), 2),
     largest(2, "overlap and padding", (1, 2, 7, 5), 3, stride=2, padding=1),
@@ -103,6 +114,9 @@ SAMPLES = [
         ceil_mode=True,
         return_indices=True,
     ),
+    with_indices(1, (2, 2, 7), 3, 2, 1),
+    with_indices(2, (1, 2, 6, 5), (3, 2), None, 1, 1, True),
+    with_indices(3, (1, 4, 3, 5), 2, 1),
     Sample(
         op="_max_pool_with_indices",
         inputs=lambda make: (make.distinct((1, 2, 5, 6)), (3, 2), (2, 2), (1, 1), (1, 1), False),
@@ -171,4 +185,14 @@ ERRORS = [
         raises=RuntimeError,
         match=r"max_pool3d: a window of 2 .*depth 1.*\n.*input",
     ),
+    *[
+        ErrorCase(
+            op=f"{F}max_pool{dims}d_with_indices",
+            name="window too large",
+            call=lambda op, tensor, dims=dims: op(tensor(1, *(2,) * dims), 3),
+            raises=RuntimeError,
+            match=r"max_pool\dd: a window of 3 .*2.*\n.*input",
+        )
+        for dims in (1, 2, 3)
+    ],
 ]
