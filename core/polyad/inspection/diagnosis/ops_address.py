@@ -106,7 +106,7 @@ def locate_op(
 ) -> OpLocation:
     """Where the op or public function *name* is declared, and what computes it on *device*, and why.
 
-    *name* is that of an op, of a public function, or of a method: "softmax", "nn.functional.gelu", "Tensor.add_". The
+    *name* is that of an op, of a public function, or of a method: "softmax", "nn.functional.gelu", ``Tensor.add_``. The
     answer is for one call. *dtype* is that of its operands, *shape* the shape of all, or a list of shapes, one for each
     operand; what is not given is found by trying. Raises ValueError, with the nearest names, for an unknown name and
     for a shape that the op does not take, and what using that device raises.
