@@ -399,9 +399,9 @@ _NOT_OURS = {
 
 def __getattr__(name: str) -> Any:
     if name in _LAZY_MODULES:
-        return importlib.import_module(f".{name}", __name__)
+        return importlib.import_module(f".{name}", __package__)
     if name in _LAZY_NAMES:
-        value = getattr(importlib.import_module(f".{_LAZY_NAMES[name]}", __name__), name)
+        value = getattr(importlib.import_module(f".{_LAZY_NAMES[name]}", __package__), name)
         globals()[name] = value
         return value
     if name == "__all__":  # of `from polyad import *`
@@ -411,13 +411,13 @@ def __getattr__(name: str) -> Any:
         value = globals()[name] = getattr(functions, name)
         return value
     if f"polyad.{name}" in _moved.FORWARDED:
-        return importlib.import_module(f".{name}", __name__)
+        return importlib.import_module(f".{name}", __package__)
     if name in _absent.ABSENT:
         return _absent.stand_in(name)
     if name in _absent.modules():
-        return importlib.import_module(f".{name}", __name__)
+        return importlib.import_module(f".{name}", __package__)
     if _mounted.shows(name):
-        return importlib.import_module(f".{name}", __name__)
+        return importlib.import_module(f".{name}", __package__)
     raise AttributeError(f"module 'polyad' has no attribute {name!r}")
 
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import IO, TypeAlias
 
 from .base.device import Device as _device
+from .base.dtypes import DType
 from .base.layout import Size
 from .ops.memory.storage_types import UntypedStorage as Storage
 from .tensor import Tensor
@@ -18,6 +19,7 @@ Number: TypeAlias = _int | _float | _bool
 Device: TypeAlias = _device | _str | _int | None
 FileLike: TypeAlias = _str | os.PathLike[_str] | IO[_bytes]
 
+_dtype: TypeAlias = DType
 _Number = (_int, _float, _bool)
 _size: TypeAlias = Size | list[_int] | tuple[_int, ...]
 _TensorOrTensors: TypeAlias = Tensor | Sequence[Tensor]

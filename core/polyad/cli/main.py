@@ -1,4 +1,4 @@
-"""The ``polyad`` command: ``polyad demo``, ``doctor``, ``ops``, ``conformance``, ``--version``.
+"""The ``polyad`` command: ``polyad demo``, ``doctor``, ``ops``, ``conformance``, ``as-torch``, ``--version``.
 
 Exit codes: 0 success; 1 the command ran and found something wrong; 2 an option that cannot be followed, with a
 message of one screen; 130 Ctrl-C. A traceback means a defect of polyad.
@@ -12,11 +12,11 @@ import sys
 from collections.abc import Sequence
 
 from .._version import __version__
-from . import conformance, demo, doctor, ops
+from . import as_torch, conformance, demo, doctor, ops
 
 __all__ = ["main"]
 
-COMMANDS = (demo, doctor, ops, conformance)
+COMMANDS = (demo, doctor, ops, conformance, as_torch)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

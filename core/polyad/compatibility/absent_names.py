@@ -129,8 +129,7 @@ MASKED_BLOCKS = (
     *_in(
         "nn.attention.flex_attention",
         """
-        AuxOutput AuxRequest BlockMask FlexKernelOptions and_masks create_block_mask create_mask
-        flex_attention noop_mask or_masks
+        FlexKernelOptions
         """,
     ),
 )

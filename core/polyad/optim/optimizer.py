@@ -64,6 +64,7 @@ class Optimizer(Explained):
     """
 
     _unexplained = ("step",)  # hot: `_with_hooks` does it
+    _hooks: Mapping[str, dict[int, Callable[..., Any]]] = {}
     _state_names: ClassVar[frozenset[str]] = frozenset()
     """Names of the state tensors that have their parameter's shape; `load_state_dict` checks them."""
     _required_state: ClassVar[frozenset[str]] = frozenset()
@@ -94,7 +95,7 @@ class Optimizer(Explained):
         self.defaults = defaults
         self.state = defaultdict(dict)
         self.param_groups = []
-        self._hooks: dict[str, dict[int, Callable[..., Any]]] = {}
+        self._hooks = {}
         self._stepped = False  # schedules warn if they are stepped before
         groups: list[Any] = list(params)
         if not groups:
@@ -408,7 +409,7 @@ class Optimizer(Explained):
         return tuple(self._hooks.get(when, {}).values())
 
     def _register(self, when: str, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        return register(self._hooks.setdefault(when, {}), hook, prepend=prepend)
+        return register(self.__dict__.setdefault("_hooks", {}).setdefault(when, {}), hook, prepend=prepend)
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(optimizer, args, kwargs)`` before each step; it may return new ``(args, kwargs)``."""

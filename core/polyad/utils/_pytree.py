@@ -29,6 +29,7 @@ __all__ = [
 ]
 
 PyTree = Any
+Context = Any
 TreeSpec = PyTreeSpec = Tree
 
 
@@ -49,6 +50,15 @@ def register_pytree_node(
 
 
 _register_pytree_node = register_pytree_node
+
+
+def _dict_flatten(d: dict[Any, Any]) -> tuple[list[Any], Context]:
+    """Values and keys of a dict: what libraries register for classes that derive from dict."""
+    return list(d.values()), list(d)
+
+
+def _dict_unflatten(values: Iterable[Any], context: Context) -> dict[Any, Any]:
+    return dict(zip(context, values, strict=True))
 
 
 def tree_flatten(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[Any], Tree]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -15,6 +16,7 @@ from ...dispatch.arguments import explaining
 from ...dispatch.catalogue import PUBLIC
 from ...dispatch.op import method
 from ...errors import ArgumentTypeError, IndexOutOfRange, NotSupported, ShapeError, safe_repr, wrong_type
+from ...interop.numpy import from_file
 from ...tensor import Tensor
 from ...tensor.storage import Storage, ViewOf
 from ...tensor.tensor import check_tensor
@@ -49,6 +51,20 @@ class UntypedStorage:
         out = object.__new__(cls)
         out._storage, out._type = storage, type_
         return out
+
+    @classmethod
+    def from_file(cls, filename: str | os.PathLike[str], shared: bool = False, nbytes: int = 0) -> UntypedStorage:
+        """The first *nbytes* bytes of a file as memory, which is read when it is used; with *shared*, writes to it are
+        written to the file, which is made, or made longer, as needed. Raises as `polyad.from_file` does.
+
+        >>> import polyad, tempfile, os
+        >>> name = os.path.join(tempfile.mkdtemp(), "bytes")
+        >>> _ = open(name, "wb").write(bytes([1, 2, 3]))
+        >>> list(polyad.UntypedStorage.from_file(name, nbytes=3))
+        [1, 2, 3]
+        """
+        memory = from_file(filename, shared, nbytes, dtype=dtypes.uint8)
+        return cls._of(memory._make_storage(), memory._type)
 
     def untyped(self) -> UntypedStorage:
         """Itself: `TypedStorage` has the same method."""
@@ -86,12 +102,12 @@ class UntypedStorage:
         """Whether other processes can be given it; see `polyad.Tensor.share_memory_`."""
         return (self._storage.origin or self._storage).segment is not None
 
-    def __getitem__(self, index: Any) -> int:
+    def __getitem__(self, index: Any) -> Any:
+        """A byte; of a slice the same memory as a storage of its own, whose writes are not this storage's versions."""
         if isinstance(index, slice):
-            raise NotSupported(
-                "storage: a part of a storage is no storage", fix="take storage.tolist()[a:b], or a view of the tensor"
-            )
-        return self._bytes()[_place(index, len(self))].item()  # type: ignore[no-any-return]
+            part = self._bytes()[index]
+            return self._of(Storage(part._array, part._type.backend, 1), part._type)
+        return self._bytes()[_place(index, len(self))].item()
 
     def __setitem__(self, index: int | slice, value: int) -> None:
         self._bytes()[index if isinstance(index, slice) else _place(index, len(self))] = value
