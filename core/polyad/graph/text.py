@@ -1,0 +1,241 @@
+"""How a graph prints: a line a storage, an input, a constant and a call, results at the right, remarks behind a ``#``.
+
+    graph 1 of "scaled" (%x, by=2)
+        %x                    float32 (2,) on cpu in s0             # input
+        %0 = mul(%x, 2)       float32 (2,) on cpu in s1             # model.py:12
+        %0@1 = add_(%0, 1)    float32 (2,) on cpu in s1@1           # model.py:13
+        return %0@1
+
+``%0@1`` is tensor 0 after its first change, ``s1@1`` storage 1 after the first write to it. ``by (1, 2)`` are strides
+that are not row-major, ``from 4`` is an offset. ``%a@1; %b@1 = add_(...)``: the call also changes what %b shows. Memory
+that is larger than what is shown of it has a line, ``s0  96 bytes``, and so has each call of a submodule, which nodes
+then name.
+
+Invariant: `polyad.graph.parse` reads what is written in full as an equal graph, whose text is the same. What has no
+text, such as a function of the program's, is written in angle brackets, which is refused by name.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..base.device import Device
+from ..base.dtypes import DType
+from ..base.layout import contiguous_strides
+from ..base.memory_formats import MemoryFormat, MemoryLayout
+from ..dispatch.effects import EFFECTS, Effect
+from ..dispatch.inplace import InPlace, inplace_effect
+from ..dispatch.op import ATTRIBUTES, OPS, PUBLIC, Op
+from ..random.generator import Generator, default_generator
+from .graph import Graph, Node, end_of
+from .structure import Ref, leaves
+from .values import Scalar, Value
+
+VERSION = 1
+"""The version of the text: raised when something is written that earlier readers do not know."""
+
+PLAIN_NAME = re.compile(r"[A-Za-z_0-9][\w.]*(?:\[\d+\])*", re.ASCII)
+PLAIN_LINE = re.compile(r"[^\s,\"]+:\d+")
+WIDEST = 60
+FEW = 16
+"""Numbers that are written one by one; more are written as bytes."""
+
+WRITES_BY_INDEX = ("index_put_", "__setitem__")
+FRIENDS = {"anywhere": "any", "check_all": "any", "to_device": "to"}
+"""Names of the catalogue that modules declare beside effects of other names."""
+
+
+def written(graph: Graph, exact: bool) -> str:
+    """The text of a graph; unless *exact*, long data is cut."""
+    return _Writer(graph, exact).text()
+
+
+def labels_of(values: list[Value]) -> list[str]:
+    """What each value is called: its tensor's name, and which of the tensor's values it is, if not the first."""
+    counts: list[int] = []
+    labels = []
+    for value in values:
+        counts.append(0 if value.earlier is None else counts[value.earlier] + 1)
+        name = value.name if PLAIN_NAME.fullmatch(value.name) else json.dumps(value.name)
+        labels.append(f"%{name}@{counts[-1]}" if counts[-1] else f"%{name}")
+    return labels
+
+
+def ends_of(graph: Graph) -> dict[int, int]:
+    """How many bytes of each storage the graph's values reach."""
+    ends: dict[int, int] = {}
+    for value in graph.values:
+        number = value.storage.number
+        ends[number] = max(ends.get(number, 0), end_of(value.dtype, value.layout))
+    return ends
+
+
+def generators_of(graph: Graph) -> dict[str, Generator]:
+    """The generators that the graph draws from, except for the default one, by the names that the text has for them."""
+    drawn = (leaf for node in graph.nodes for _, leaf in leaves(node.args))
+    found = dict.fromkeys(leaf for leaf in drawn if isinstance(leaf, Generator) and leaf is not default_generator)
+    return {f"generator {number}": one for number, one in enumerate(found)}
+
+
+class _Writer:
+    def __init__(self, graph: Graph, exact: bool) -> None:
+        self.graph, self.exact = graph, exact
+        self.labels = labels_of(graph.values)
+        self.generators = {id(one): name for name, one in generators_of(graph).items()}
+
+    def text(self) -> str:
+        graph = self.graph
+        ends = ends_of(graph)
+        larger = [one for one in graph.storages if one.nbytes != ends[one.number]]
+        rows = [(f"s{one.number}", f"{one.nbytes} bytes", "") for one in larger]
+        rows += [(self.labels[value.number], self.described(value), "# input") for value in graph.inputs]
+        for constant in graph.constants:
+            remark = "# constant, by reference" + ("" if constant.fixed else ", resized")
+            rows.append((self.labels[constant.value.number], self.described(constant.value), remark))
+        rows += [(f"call {one.number}", f"{one.type} {json.dumps(one.path)}", "") for one in self.calls()]
+        rows += [self.row(node) for node in graph.nodes]
+        widths = [min(WIDEST, max((len(row[column]) for row in rows), default=0)) for column in (0, 1)]
+        lines = [f"    {left:<{widths[0]}}  {right:<{widths[1]}}  {remark}".rstrip() for left, right, remark in rows]
+        args, kwargs = graph.arguments
+        head = f"graph {VERSION} of {json.dumps(graph.name)} ({self.given(args, kwargs)})"
+        return "\n".join([head, *lines, f"    return {self.literal(graph.outputs)}"])
+
+    def calls(self) -> Any:
+        found = {call.number: call for node in self.graph.nodes for call in node.modules}
+        return [found[number] for number in sorted(found)]
+
+    def row(self, node: Node) -> tuple[str, str, str]:
+        results = [self.graph.values[number] for number in node.results]
+        left = ""
+        if isinstance(node.outputs, Scalar):
+            left = "$"
+        elif node.results:
+            left = self.literal(node.outputs)
+            if type(node.outputs) is tuple and len(node.outputs) > 1:
+                left = left[1:-1]
+        left += "".join(f"; {self.labels[number]}" for number in node.renewed)
+        right = "; ".join(self.described(value) for value in results)
+        if isinstance(node.outputs, Scalar):
+            right = node.outputs.type
+        return f"{left} = {self.called(node)}" if left else self.called(node), right, self.remarks(node)
+
+    def described(self, value: Value) -> str:
+        shape, strides, offset = value.layout
+        text = f"{value} in s{value.storage.number}" + (f"@{value.version}" if value.version else "")
+        if strides != contiguous_strides(shape):
+            text += f" by {strides}"
+        if offset:
+            text += f" from {offset}"
+        return text + (", requires grad" if value.requires_grad else "")
+
+    def remarks(self, node: Node) -> str:
+        parts = ["" if node.grad is None else "enable_grad" if node.grad else "no_grad"]
+        if isinstance(node.outputs, Scalar):
+            parts.append(f"baked in: {self.name(node.outputs.baked)}")
+        if node.modules:
+            parts.append("in call " + " ".join(str(call.number) for call in node.modules))
+        if node.line:
+            parts.append(node.line if PLAIN_LINE.fullmatch(node.line) else json.dumps(node.line))
+        text = ", ".join(filter(None, parts))
+        return f"# {text}" if text else ""
+
+    def called(self, node: Node) -> str:
+        if isinstance(node.op, Effect):
+            args, kwargs = node.op.arguments(node.args)
+        else:
+            count = len(node.op.operands)
+            args, kwargs = node.args[:count], dict(zip(node.op.params, node.args[count:], strict=True))
+        name = node.name if called_by_name(node.op) else f"<{node.name}>"
+        return f"{name}({self.given(args, kwargs)})"
+
+    def given(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:
+        named = (f"{self.name(key)}={self.literal(value)}" for key, value in kwargs.items())
+        return ", ".join([*map(self.literal, args), *named])
+
+    @staticmethod
+    def name(text: str) -> str:
+        return text if re.fullmatch(r"[A-Za-z_]\w*", text, re.ASCII) else json.dumps(text)
+
+    def literal(self, item: Any) -> str:
+        if isinstance(item, Ref):
+            return self.labels[item.number]
+        if isinstance(item, (list, tuple)):
+            return self.sequence(item)
+        if isinstance(item, dict):
+            return "{" + ", ".join(f"{self.literal(key)}: {self.literal(item[key])}" for key in item) + "}"
+        plain = PLAIN.get(type(item))
+        if plain is not None:
+            return plain(item)
+        if isinstance(item, Generator):
+            name = self.generators.get(id(item))
+            return "default_generator" if name is None else f"generator({name.rpartition(' ')[2]})"
+        if hasattr(item, "shape") and hasattr(item, "tolist") and hasattr(item, "tobytes"):
+            return self.data(item)
+        text = repr(getattr(item, "__qualname__", item))
+        return f"<{text if len(text) <= WIDEST else text[: WIDEST - 3] + '...'}>"
+
+    def sequence(self, item: Any) -> str:
+        fields = getattr(item, "_fields", None)
+        if fields:
+            inner = ", ".join(f"{name}={self.literal(part)}" for name, part in zip(fields, item, strict=True))
+            return f"{type(item).__name__}({inner})"
+        inner = ", ".join(map(self.literal, item))
+        return f"[{inner}]" if isinstance(item, list) else f"({inner}{',' if len(item) == 1 else ''})"
+
+    def data(self, item: Any) -> str:
+        """Data of the host's, which a call brings in."""
+        from ..interop.numpy import polyad_dtype
+
+        dtype, shape = polyad_dtype(item.dtype).name, tuple(item.shape)
+        if 0 < math.prod(shape) <= FEW:
+            return f"data({dtype}, {self.literal(item.tolist())})"
+        if not self.exact:
+            return f"<data of shape {shape}>"
+        return f"data({dtype}, {shape}, {json.dumps(base64.b64encode(item.tobytes()).decode())})"
+
+
+PLAIN: dict[type, Callable[[Any], str]] = {
+    type(None): repr,
+    bool: repr,
+    int: repr,
+    float: repr,
+    complex: lambda number: f"complex({number.real!r}, {number.imag!r})",
+    str: json.dumps,
+    slice: lambda cut: f"slice({cut.start!r}, {cut.stop!r}, {cut.step!r})",
+    type(...): lambda _: "...",
+    DType: lambda dtype: dtype.name,
+    Device: lambda device: f"device({json.dumps(str(device))})",
+    MemoryFormat: lambda layout: layout.name,
+    MemoryLayout: lambda layout: layout.name,
+}
+"""The text of what has one everywhere, by exact type."""
+
+
+def called_by_name(op: Op | Effect) -> bool:
+    """Whether `named` finds *op* by its name: not functions of the program's own, and what they became as ops."""
+    found = named(op.name)
+    if isinstance(op, InPlace) and isinstance(found, InPlace):
+        return op.op is found.op and op.function in (found.function, getattr(found.op, "call", None))
+    return found is op
+
+
+def named(name: str) -> Op | Effect | None:
+    """The op or effect that is called *name* in the text; None if there is none."""
+    if name in OPS:
+        return OPS[name]
+    for catalogue in (PUBLIC, ATTRIBUTES):  # this loads the module that declares the effect
+        catalogue.get(FRIENDS.get(name, name))
+    if name in EFFECTS:
+        return EFFECTS[name]
+    if name in WRITES_BY_INDEX:
+        op = OPS["index_put"]
+        return inplace_effect(name, op.call, op)
+    public = PUBLIC.get(name[:-1]) if name.endswith("_") else None
+    if public is None or not public.inplace:
+        return None
+    return inplace_effect(name, public.call, public.op or public.fronts)
