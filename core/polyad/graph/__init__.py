@@ -5,7 +5,10 @@ graph.py       calls in their order: `Node`, `Graph`
 structure.py   tensors inside of nested lists, tuples and dicts
 replay.py      the same calls again
 whole.py       graphs that a backend compiles as a whole
-text.py        how a graph prints
+building.py    how a graph is written, by a tracer or from a text
+verify.py      whether a graph can be what it says
+text.py        how a graph prints, and
+parsing.py     how that is read
 
 Invariants: a graph is not changed, a pass makes another. Each value is made before it is used, by one node or from
 outside. A value that is used names the present version of its storage; each write makes the next.
@@ -14,6 +17,8 @@ outside. A value that is used names the present version of its storage; each wri
 from __future__ import annotations
 
 from .graph import Graph, Node
+from .parsing import parse
 from .values import Constant, ModuleCall, Scalar, Storage, Value
+from .verify import verify
 
-__all__ = ["Constant", "Graph", "ModuleCall", "Node", "Scalar", "Storage", "Value"]
+__all__ = ["Constant", "Graph", "ModuleCall", "Node", "Scalar", "Storage", "Value", "parse", "verify"]

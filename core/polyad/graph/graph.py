@@ -6,20 +6,18 @@ function used and did not make: parameters, buffers, tables. A graph is not chan
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from ..base.layout import Layout, reach
 from ..dispatch.effects import Effect, Record, Result, declare
 from ..dispatch.op import OPS, Op
-from ..random.generator import Generator
+from ..random.generator import Generator, default_generator
 from ..tensor import Tensor
 from .structure import Ref, leaves
-from .values import Constant, ModuleCall, Role, Scalar, Storage, Value
+from .values import Constant, ModuleCall, Scalar, Storage, Value
 
 if TYPE_CHECKING:
-    from ..base.dtypes import DType
     from .whole import Compiled
 
 
@@ -127,6 +125,14 @@ class Graph:
         outside = [storage.number for storage in self.storages if storage.role in ("input", "state")]
         return {number: last[number] for number in outside if last.get(number)}
 
+    @property
+    def state(self) -> dict[str, Tensor | Generator]:
+        """The tensors and generators that the graph holds on to, by name: what its text leaves out."""
+        drawn = [leaf for node in self.nodes for _, leaf in leaves(node.args) if isinstance(leaf, Generator)]
+        own = [one for one in dict.fromkeys(drawn) if one is not default_generator]
+        tensors = {constant.value.name: constant.tensor for constant in self.constants}
+        return {**tensors, **{f"generator {number}": one for number, one in enumerate(own)}}
+
     def __len__(self) -> int:
         return len(self.nodes)
 
@@ -166,19 +172,6 @@ class Graph:
 def numbers(structure: Any) -> Iterator[int]:
     """The numbers of the values that a structure names."""
     return (leaf.number for _, leaf in leaves(structure) if isinstance(leaf, Ref))
-
-
-def end_of(dtype: DType, layout: Layout) -> int:
-    """Where in its storage a tensor ends, in bytes."""
-    shape, strides, offset = layout
-    return 0 if 0 in shape else (offset + reach(shape, strides)) * dtype.itemsize
-
-
-def roles_of(arguments: Iterable[int], constants: Iterable[int], outputs: Iterable[int], count: int) -> list[Role]:
-    """The roles of *count* storages, from the numbers of those that arguments, constants and outputs show."""
-    roles: dict[int, Role] = {**dict.fromkeys(outputs, "output"), **dict.fromkeys(constants, "state")}
-    roles |= dict.fromkeys(arguments, "input")
-    return [roles.get(number, "temporary") for number in range(count)]
 
 
 def with_frees(nodes: Sequence[Node], values: Sequence[Value], outputs: Any) -> list[Node]:

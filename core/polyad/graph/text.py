@@ -31,9 +31,10 @@ from ..base.memory_formats import MemoryFormat, MemoryLayout
 from ..dispatch.effects import EFFECTS, Effect
 from ..dispatch.inplace import InPlace, inplace_effect
 from ..dispatch.op import ATTRIBUTES, OPS, PUBLIC, Op
-from ..random.generator import Generator, default_generator
-from .graph import Graph, Node, end_of
-from .structure import Ref, leaves
+from ..random.generator import Generator
+from .building import end_of
+from .graph import Graph, Node
+from .structure import Ref
 from .values import Scalar, Value
 
 VERSION = 1
@@ -75,18 +76,11 @@ def ends_of(graph: Graph) -> dict[int, int]:
     return ends
 
 
-def generators_of(graph: Graph) -> dict[str, Generator]:
-    """The generators that the graph draws from, except for the default one, by the names that the text has for them."""
-    drawn = (leaf for node in graph.nodes for _, leaf in leaves(node.args))
-    found = dict.fromkeys(leaf for leaf in drawn if isinstance(leaf, Generator) and leaf is not default_generator)
-    return {f"generator {number}": one for number, one in enumerate(found)}
-
-
 class _Writer:
     def __init__(self, graph: Graph, exact: bool) -> None:
         self.graph, self.exact = graph, exact
         self.labels = labels_of(graph.values)
-        self.generators = {id(one): name for name, one in generators_of(graph).items()}
+        self.generators = {id(one): name for name, one in graph.state.items() if isinstance(one, Generator)}
 
     def text(self) -> str:
         graph = self.graph
@@ -116,7 +110,7 @@ class _Writer:
             left = "$"
         elif node.results:
             left = self.literal(node.outputs)
-            if type(node.outputs) is tuple and len(node.outputs) > 1:
+            if type(node.outputs) is tuple and len(node.outputs) > 1 and isinstance(node.outputs[0], Ref):
                 left = left[1:-1]
         left += "".join(f"; {self.labels[number]}" for number in node.renewed)
         right = "; ".join(self.described(value) for value in results)

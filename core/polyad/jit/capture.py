@@ -18,11 +18,8 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
-from ..base.device import Device
-from ..base.dtypes import DType
-from ..base.layout import Layout
 from ..base.state import state, user_line, warn_user
 from ..dispatch.arguments import explaining
 from ..dispatch.effects import Effect, Record, Result
@@ -30,10 +27,11 @@ from ..dispatch.modes import Mode
 from ..dispatch.op import Op
 from ..dispatch.views import layout_of
 from ..errors import ArgumentTypeError, safe_repr
-from ..graph.graph import GRAD_OF, Graph, Node, end_of, numbers, roles_of, with_frees
+from ..graph.building import Draft, Memory, Seen
+from ..graph.graph import GRAD_OF, Graph, Node
 from ..graph.replay import argument_name
 from ..graph.structure import Ref, copied, leaves, replace
-from ..graph.values import Constant, ModuleCall, Scalar, Storage, Value
+from ..graph.values import ModuleCall, Scalar
 from ..tensor import Tensor
 from ..tensor.tensor import DETACH
 
@@ -42,34 +40,6 @@ __all__ = ["BakedValueWarning", "Capture", "capture", "trace"]
 
 class BakedValueWarning(UserWarning):
     """A captured function read data on the host; what it decided by it is the same on each replay."""
-
-
-class Memory:
-    """What a capture knows of a storage.
-
-    Attributes:
-        device, nbytes: as of `Storage`; the size grows with the layouts that are seen.
-        version: how often it was written.
-        writer: the number of the node that wrote last.
-    """
-
-    __slots__ = ("device", "nbytes", "version", "writer")
-
-    def __init__(self, device: Device, nbytes: int) -> None:
-        self.device, self.nbytes = device, nbytes
-        self.version, self.writer = 0, -1
-
-
-class Seen(NamedTuple):
-    """A `Value` to be: what is known of a tensor at one time."""
-
-    name: str
-    memory: int
-    version: int
-    dtype: DType
-    layout: Layout
-    requires_grad: bool
-    earlier: int | None
 
 
 class Capture(Mode):
@@ -81,10 +51,7 @@ class Capture(Mode):
 
     def __init__(self, names: Mapping[int, str] | None = None) -> None:
         self.names = dict(names or {})
-        self._seen: list[Seen] = []
-        self._constants: list[tuple[int, Tensor]] = []
-        self._nodes: list[Node] = []
-        self._memories: list[Memory] = []
+        self._draft = Draft()
         self._taken: set[str] = set()
         self._made = 0
         self._numbers: dict[int, int] = {}
@@ -129,15 +96,17 @@ class Capture(Mode):
             self._ref(args[effect.of]._grad)  # the program may hold on to the gradient that is about to be replaced
         counts = [] if effect is None else _counts(args)
         result = op.call(*args)
-        if effect is not None:
-            self._note_writes(effect, args, counts)
+        written = [] if effect is None else self._written(effect, args, counts)
         if effect is None or not effect.to_host:
             outputs = _plain(replace(result, Tensor, self._result))
+            outputs = outputs if any(isinstance(leaf, Ref) for _, leaf in leaves(outputs)) else None
         else:
             outputs = None if effect.result is Result.CHECK else self._read(op, result)
-        self._nodes.append(
+        self._draft.nodes.append(
             Node(op, recorded, outputs, (), None if grad == self._grad_enabled else grad, user_line(), self._modules)
         )
+        for tensor in written:
+            self._ref(tensor)  # each version has a value
         return result
 
     def add_input(self, tensor: Tensor, name: str) -> Ref:
@@ -148,39 +117,27 @@ class Capture(Mode):
     def finish(self, name: str, arguments: tuple[tuple[Any, ...], dict[str, Any]], result: Any) -> Graph:
         """The graph, once the function has returned *result*."""
         outputs = copied(replace(result, Tensor, self._ref))
-        storages = self._storages(arguments, outputs)
-        values = [Value(number, seen.name, storages[seen.memory], *seen[2:]) for number, seen in enumerate(self._seen)]
-        constants = []
-        for number, tensor in self._constants:
-            value, last = values[number], values[self._numbers[id(tensor)]]
-            fixed = (value.shape, value.dtype) == (last.shape, last.dtype)
-            constants.append(Constant(value, tensor, fixed))
+        draft = self._draft
+        for place, (number, tensor, _) in enumerate(draft.constants):
+            first, last = draft.seen[number], draft.seen[self._numbers[id(tensor)]]
+            fixed = (first.layout.shape, first.dtype) == (last.layout.shape, last.dtype)
+            draft.constants[place] = number, tensor, fixed
         self._alive.clear()
-        return Graph(name, storages, values, constants, with_frees(self._nodes, values, outputs), arguments, outputs)
-
-    def _storages(self, arguments: Any, outputs: Any) -> list[Storage]:
-        shown = [[self._seen[number].memory for number in numbers(structure)] for structure in (arguments, outputs)]
-        constants = [self._seen[number].memory for number, _ in self._constants]
-        roles = roles_of(shown[0], constants, shown[1], len(self._memories))
-        return [
-            Storage(number, memory.nbytes, memory.device, role)
-            for number, (memory, role) in enumerate(zip(self._memories, roles, strict=True))
-        ]
+        return draft.finish(name, arguments, outputs)
 
     # ------------------------------------------------------------------------------------------------ tensors
 
     def _new(self, tensor: Tensor, name: str = "", earlier: int | None = None) -> int:
-        number = len(self._seen)
         if earlier is not None:
-            name = self._seen[earlier].name
+            name = self._draft.seen[earlier].name
         else:
             if not name:
                 name, self._made = str(self._made), self._made + 1
             name = self._free_name(name)
         place, layout = self._memory_of(tensor), layout_of(tensor)
-        memory, dtype = self._memories[place], tensor._type.dtype
-        memory.nbytes = max(memory.nbytes, end_of(dtype, layout))
-        self._seen.append(Seen(name, place, memory.version, dtype, layout, tensor.requires_grad, earlier))
+        version = self._draft.memories[place].version
+        seen = Seen(name, place, version, tensor._type.dtype, layout, tensor.requires_grad, earlier)
+        number = self._draft.add(seen)
         self._know(tensor, number)
         return number
 
@@ -206,9 +163,9 @@ class Capture(Mode):
         array = tensor._array if storage is None else storage._array
         number = self._memory_by_array.get(id(array))
         if number is None:
-            number = self._memory_by_array[id(array)] = len(self._memories)
+            number = self._memory_by_array[id(array)] = len(self._draft.memories)
             nbytes = math.prod(array.shape) * tensor._type.dtype.itemsize if storage is None else storage.nbytes
-            self._memories.append(Memory(tensor._type.device, nbytes))
+            self._draft.memories.append(Memory(tensor._type.device, nbytes))
             self._alive.append(array)
         return number
 
@@ -218,15 +175,14 @@ class Capture(Mode):
 
     def _renewed(self, tensor: Tensor, number: int) -> int:
         """The value of a known *tensor* now, which is another than *number* if its memory has been written to."""
-        seen = self._seen[number]
-        memory = self._memories[seen.memory]
+        seen = self._draft.seen[number]
+        memory = self._draft.memories[seen.memory]
         if seen.version == memory.version:
             return number
-        new, writer = len(self._seen), memory.writer
-        self._seen.append(seen._replace(version=memory.version, earlier=number))
+        new = self._draft.add(seen._replace(version=memory.version, earlier=number))
         self._know(tensor, new)
-        node = self._nodes[writer]
-        self._nodes[writer] = dataclasses.replace(node, renewed=(*node.renewed, new))
+        node = self._draft.nodes[memory.writer]
+        self._draft.nodes[memory.writer] = dataclasses.replace(node, renewed=(*node.renewed, new))
         return new
 
     def _find(self, tensor: Tensor) -> int:
@@ -236,37 +192,38 @@ class Capture(Mode):
         for leaf in self._with_grad:
             if leaf._grad is tensor:
                 return self._insert(GRAD_OF, leaf, tensor)
-        number = self._new(tensor, self.names.get(id(tensor), "") or f"c{len(self._constants)}")
-        self._constants.append((number, tensor))
+        number = self._new(tensor, self.names.get(id(tensor), "") or f"c{len(self._draft.constants)}")
+        self._draft.constants.append((number, tensor, True))
         return number
 
     def _insert(self, effect: Effect, source: Tensor, tensor: Tensor) -> int:
         given, number = self._ref(source), self._new(tensor)
-        self._nodes.append(Node(effect, (given,), Ref(number)))
+        self._draft.nodes.append(Node(effect, (given,), Ref(number)))
         return number
 
     def _result(self, tensor: Tensor) -> Ref:
         number = self._numbers.get(id(tensor))
         if number is None:
             return Ref(self._new(tensor))
-        seen, place = self._seen[number], self._memory_of(tensor)
-        now = (place, self._memories[place].version, tensor._type.dtype, layout_of(tensor), tensor.requires_grad)
+        seen, place = self._draft.seen[number], self._memory_of(tensor)
+        now = (place, self._draft.memories[place].version, tensor._type.dtype, layout_of(tensor), tensor.requires_grad)
         return Ref(number if seen[1:6] == now else self._new(tensor, earlier=number))
 
-    def _note_writes(self, effect: Effect, args: tuple[Any, ...], counts: list[tuple[Tensor, Any, int]]) -> None:
-        """Count the writes of a call: those that it declares, and others that versions tell of."""
-        known = len(self._memories)
-        written = set()
-        if effect.writes is not None:
-            written = {self._memory_of(leaf) for _, leaf in leaves(args[effect.writes]) if isinstance(leaf, Tensor)}
+    def _written(self, effect: Effect, args: tuple[Any, ...], counts: list[tuple[Tensor, Any, int]]) -> list[Tensor]:
+        """Count the writes of a call, those that it declares and others that versions tell of: who shows them."""
+        known = len(self._draft.memories)
+        declared = () if effect.writes is None else leaves(args[effect.writes])
+        tensors = [leaf for _, leaf in declared if isinstance(leaf, Tensor)]
         for tensor, array, version in counts:
             storage = tensor._storage
             if storage is not None and storage._array is array and storage.version != version:
-                written.add(self._memory_of(tensor))
-        for number in written:
-            if number < known:
-                self._memories[number].version += 1
-                self._memories[number].writer = len(self._nodes)
+                tensors.append(tensor)
+        written = {self._memory_of(tensor): tensor for tensor in tensors}
+        found = [(self._draft.memories[number], one) for number, one in written.items() if number < known]
+        for memory, _ in found:
+            memory.version += 1
+            memory.writer = len(self._draft.nodes)
+        return [tensor for _, tensor in found]
 
     def _read(self, op: Op | Effect, result: Any) -> Scalar:
         text, line = repr(result), user_line()
