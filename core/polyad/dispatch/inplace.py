@@ -91,7 +91,7 @@ _effects: dict[str, InPlace] = {}
 def inplace_effect(name: str, call: Callable[..., Any], op: Op | None) -> InPlace:
     """What modes see of the in-place form *name*; its arguments are (target, args, kwargs)."""
     effect = _effects.get(name)
-    if effect is None or effect.function is not call:  # it may hold what one call has drawn
+    if effect is None or effect.function is not call:
         effect = _effects[name] = InPlace(
             name,
             lambda target, args, kwargs: inplace(name, call, op, target, *args, **kwargs),

@@ -11,7 +11,7 @@ import binascii
 import json
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,7 +30,7 @@ from .building import Draft, Memory, Seen
 from .graph import Graph, Node
 from .structure import Ref, leaves, replace
 from .text import PLAIN_NAME, VERSION, named
-from .values import ModuleCall, Scalar
+from .values import ModuleCall, Refusal, Scalar
 from .verify import verify
 
 DEEPEST = 100
@@ -41,7 +41,7 @@ _TOKEN = re.compile(
     rf"""\s*(?:
     (?P<string>{_QUOTED})
     | (?P<value>%(?:{_QUOTED}|{PLAIN_NAME.pattern})(?:@\d+)?)
-    | (?P<number>-?(?:\d+(?:\.\d+)?(?:e[+-]?\d+)?|inf\b|nan\b))
+    | (?P<number>-?\d+(?:\.\d+)?(?:e[+-]?\d+)?|-inf\b)
     | (?P<name>[A-Za-z_][\w.]*(?::{{1,2}}\w+)*(?:@\d+)?)
     | (?P<mark>\.\.\.|[()\[\]{{}},=:;$\#])
     | (?P<code><.*>)
@@ -57,7 +57,8 @@ _HEAD = re.compile(rf"graph (?P<version>\d+) of (?P<name>{_QUOTED}) ", re.ASCII)
 _DTYPES = {dtype.name: dtype for dtype in dtypes.ALL}
 _FORMATS = {name: getattr(memory_formats, name) for name in memory_formats.__all__ if name.islower()}
 _WORDS: dict[str, Any] = {
-    "None": None, "True": True, "False": False, "default_generator": default_generator, **_DTYPES, **_FORMATS,
+    "None": None, "True": True, "False": False, "inf": math.inf, "nan": math.nan,
+    "default_generator": default_generator, **_DTYPES, **_FORMATS,
 }  # fmt: skip
 
 
@@ -285,7 +286,9 @@ class _Reader:
     def remarks(self, line: _Line) -> tuple[bool | None, str, tuple[ModuleCall, ...], str]:
         if line.token and line.token != "#":
             raise Wrong(f"{line.token[:20]!r} is too much")
-        grad, baked, calls, where = None, "", (), ""
+        grad: bool | None = None
+        calls: tuple[ModuleCall, ...] = ()
+        baked = where = ""
         text = line.rest() if line.token else ""
         at = 0
         while at < len(text):
@@ -475,7 +478,7 @@ class _Reader:
             raise Wrong(f"the name {name[:60]} has no meaning")
         given = self.items(line, ")")
         values = [value for _, value in given]
-        structure = getattr(return_types, name, None) if not name.startswith("_") else None
+        structure = Layout if name == "Layout" else getattr(return_types, name, None)
         if structure is not None and tuple(field for field, _ in given) == getattr(structure, "_fields", ()):
             return structure(*values)
         if any(field is not None for field, _ in given):
@@ -488,6 +491,11 @@ class _Reader:
             return slice(*values)
         if name == "generator" and len(values) == 1:
             return self.generator(values[0])
+        if name == "refusal" and len(values) == 2 and isinstance(values[0], str) and isinstance(values[1], str):
+            kinds = {kind.__name__: kind for kind in _kinds(PolyadError)}
+            if values[0] not in kinds:
+                raise Wrong(f"there is no error {values[0][:60]}")
+            return Refusal(kinds[values[0]], values[1])
         if name == "data" and len(values) in (2, 3):
             return _data(*values)
         raise Wrong(f"{name[:60]}(...) has no meaning")
@@ -556,11 +564,14 @@ def _data(dtype: Any, values: Any, coded: Any = None) -> Any:
         held = base64.b64decode(coded.encode("ascii"), validate=True)
     except (binascii.Error, UnicodeError) as error:
         raise Wrong("the bytes of data cannot be read") from error
-    if (
-        min(values, default=0) < 0
-        or not is_addressable(values, dtype.itemsize)
-        or len(held) != math.prod(values) * dtype.itemsize
-    ):
+    fits = min(values, default=0) >= 0 and is_addressable(values, dtype.itemsize)
+    if not fits or len(held) != math.prod(values) * dtype.itemsize:
         raise Wrong(f"data of shape {values} has {len(held)} bytes")
     flat = frombuffer(bytearray(held), dtype=dtype) if held else PUBLIC["empty"].call(0, dtype=dtype, device="cpu")
     return flat.reshape(values).numpy()
+
+
+def _kinds(error: type[PolyadError]) -> Iterator[type[PolyadError]]:
+    yield error
+    for kind in error.__subclasses__():
+        yield from _kinds(kind)

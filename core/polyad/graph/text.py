@@ -28,14 +28,14 @@ from ..base.device import Device
 from ..base.dtypes import DType
 from ..base.layout import contiguous_strides
 from ..base.memory_formats import MemoryFormat, MemoryLayout
-from ..dispatch.effects import EFFECTS, Effect
+from ..dispatch.effects import EFFECTS, Effect, Result
 from ..dispatch.inplace import InPlace, inplace_effect
 from ..dispatch.op import ATTRIBUTES, OPS, PUBLIC, Op
 from ..random.generator import Generator
 from .building import end_of
 from .graph import Graph, Node
 from .structure import Ref
-from .values import Scalar, Value
+from .values import Refusal, Scalar, Value
 
 VERSION = 1
 """The version of the text: raised when something is written that earlier readers do not know."""
@@ -46,7 +46,6 @@ WIDEST = 60
 FEW = 16
 """Numbers that are written one by one; more are written as bytes."""
 
-WRITES_BY_INDEX = ("index_put_", "__setitem__")
 FRIENDS = {"anywhere": "any", "check_all": "any", "to_device": "to"}
 """Names of the catalogue that modules declare beside effects of other names."""
 
@@ -78,7 +77,7 @@ def ends_of(graph: Graph) -> dict[int, int]:
 
 class _Writer:
     def __init__(self, graph: Graph, exact: bool) -> None:
-        self.graph, self.exact = graph, exact
+        self.graph, self.exact, self.checks = graph, exact, False
         self.labels = labels_of(graph.values)
         self.generators = {id(one): name for name, one in graph.state.items() if isinstance(one, Generator)}
 
@@ -139,13 +138,13 @@ class _Writer:
         return f"# {text}" if text else ""
 
     def called(self, node: Node) -> str:
+        self.checks = isinstance(node.op, Effect) and node.op.result is Result.CHECK
         if isinstance(node.op, Effect):
             args, kwargs = node.op.arguments(node.args)
         else:
             count = len(node.op.operands)
             args, kwargs = node.args[:count], dict(zip(node.op.params, node.args[count:], strict=True))
-        name = node.name if called_by_name(node.op) else f"<{node.name}>"
-        return f"{name}({self.given(args, kwargs)})"
+        return f"{name_of(node.op) or f'<{node.name}>'}({self.given(args, kwargs)})"
 
     def given(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:
         named = (f"{self.name(key)}={self.literal(value)}" for key, value in kwargs.items())
@@ -170,6 +169,9 @@ class _Writer:
             return "default_generator" if name is None else f"generator({name.rpartition(' ')[2]})"
         if hasattr(item, "shape") and hasattr(item, "tolist") and hasattr(item, "tobytes"):
             return self.data(item)
+        if isinstance(item, Refusal) or (callable(item) and self.checks):
+            refusal = item if isinstance(item, Refusal) else Refusal.told_by(item)
+            return f"refusal({json.dumps(refusal.kind.__name__)}, {json.dumps(refusal.title)})"
         text = repr(getattr(item, "__qualname__", item))
         return f"<{text if len(text) <= WIDEST else text[: WIDEST - 3] + '...'}>"
 
@@ -210,26 +212,35 @@ PLAIN: dict[type, Callable[[Any], str]] = {
 """The text of what has one everywhere, by exact type."""
 
 
-def called_by_name(op: Op | Effect) -> bool:
-    """Whether `named` finds *op* by its name: not functions of the program's own, and what they became as ops."""
-    found = named(op.name)
+def name_of(op: Op | Effect) -> str | None:
+    """What *op* is called in the text; None for a function of the program's own, and what became of it as an op.
+
+    The in-place form of what is no public function says whose result it writes: ``selu_:elu``.
+    """
+    name = op.name
+    if isinstance(op, InPlace) and named(name) is None:
+        computes = getattr(op.function, "__polyad_op__", None)
+        name = f"{name}:{computes.name}" if computes is not None else name
+    found = named(name)
     if isinstance(op, InPlace) and isinstance(found, InPlace):
-        return op.op is found.op and op.function in (found.function, getattr(found.op, "call", None))
-    return found is op
+        return name if op.function in (found.function, getattr(found.op, "call", None)) else None
+    return name if found is op else None
 
 
 def named(name: str) -> Op | Effect | None:
     """The op or effect that is called *name* in the text; None if there is none."""
     if name in OPS:
         return OPS[name]
+    name, writes, computes = name.partition(":")
+    if writes:
+        op = OPS.get(computes)
+        return None if op is None else inplace_effect(name, op.call, op)
     for catalogue in (PUBLIC, ATTRIBUTES):  # this loads the module that declares the effect
         catalogue.get(FRIENDS.get(name, name))
     if name in EFFECTS:
         return EFFECTS[name]
-    if name in WRITES_BY_INDEX:
-        op = OPS["index_put"]
-        return inplace_effect(name, op.call, op)
-    public = PUBLIC.get(name[:-1]) if name.endswith("_") else None
-    if public is None or not public.inplace:
-        return None
-    return inplace_effect(name, public.call, public.op or public.fronts)
+    for path in (name[:-1], f"Tensor.{name[:-1]}"):
+        public = PUBLIC.get(path) if name.endswith("_") else None
+        if public is not None and public.inplace:
+            return inplace_effect(name, public.call, public.op or public.fronts)
+    return None

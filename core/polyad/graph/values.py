@@ -7,8 +7,11 @@ the next version, and two values alias exactly if they name one storage.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
+
+from ..errors import ArgumentError, PolyadError
 
 if TYPE_CHECKING:
     from ..base.device import Device
@@ -101,6 +104,35 @@ class Scalar:
     source: str
     type: str
     baked: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """What a check of elements raises, as far as a text can say it: in a captured call it is a function.
+
+    Attributes:
+        kind: the class of the error.
+        title: whose check it is.
+    """
+
+    kind: type[PolyadError]
+    title: str
+
+    @classmethod
+    def told_by(cls, error: Callable[..., PolyadError]) -> Refusal:
+        """What *error* raises, from an example."""
+        try:
+            example = error((), 0)
+        except Exception:
+            return cls(ArgumentError, "check")
+        return cls(type(example), example.message.partition(":")[0])
+
+    def __call__(self, position: tuple[int, ...], value: int) -> PolyadError:
+        """The error for the element at *position*."""
+        return self.kind(
+            f"{self.title}: the element at {position} is not one that it takes",
+            fix="see the function's documentation for what it takes",
+        )
 
 
 @dataclass(frozen=True, slots=True)

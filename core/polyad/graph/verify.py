@@ -1,7 +1,7 @@
 """Whether a graph can be what it says.
 
-Each value is made once, and before it is used; memory holds what is shown of it; versions count writes; results are what
-the op's own rules have them be. The last is asked by making each call of an op without data, on device "meta".
+Each value is made once, and before it is used; memory holds what is shown of it; versions count writes; results are
+what the op's own rules have them be. The last is asked by making each call of an op without data, on device "meta".
 """
 
 from __future__ import annotations
