@@ -43,12 +43,14 @@ class _Check:
     """One look at a graph.
 
     Attributes:
+        at: the number of the node that is looked at.
         made: numbers of the values that there are so far.
         versions: of each storage that is shown so far, how often it was written.
     """
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
+        self.at = 0
         self.made: set[int] = set()
         self.versions: dict[int, int] = {}
 
@@ -58,7 +60,7 @@ class _Check:
         for value in (*graph.inputs, *(constant.value for constant in graph.constants)):
             if value.number not in self.made:
                 self.make(None, value.number, set())
-        for node in graph.nodes:
+        for self.at, node in enumerate(graph.nodes):
             self.node(node)
         self.used(None, graph.outputs)
         missing = set(range(len(graph.values))) - self.made
@@ -68,8 +70,7 @@ class _Check:
     def wrong(self, node: Node | None, what: str) -> InvalidGraph:
         where = ""
         if node is not None:
-            place = next(number for number, one in enumerate(self.graph.nodes) if one is node)
-            where = f"node {place} ({node.name}): "
+            where = f"node {self.at} ({node.name}): "
         return InvalidGraph(
             f"{self.graph.name}: {where}{what}",
             notes={"line": node.line} if node is not None and node.line else {},
@@ -91,7 +92,10 @@ class _Check:
                 raise self.wrong(self.maker(number), f"value {_shown(value)} ends at byte {end} of s{place}, {has}")
 
     def maker(self, number: int) -> Node | None:
-        return next((node for node in self.graph.nodes if number in (*node.results, *node.renewed)), None)
+        for self.at, node in enumerate(self.graph.nodes):
+            if number in (*node.results, *node.renewed):
+                return node
+        return None
 
     def node(self, node: Node) -> None:
         self.used(node, node.args)
