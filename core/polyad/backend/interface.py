@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
 
 CompiledGraph = Callable[..., Sequence[Any]]
-"""``compiled(*arrays)`` gets the arrays of a graph's inputs, then of its constants, in any layout, and returns new, dense,
-row-major arrays that alias nothing: one for each of the graph's results.
+"""``compiled(*arrays)`` gets the arrays of a graph's inputs, then of its constants, in any layout, and returns new,
+dense, row-major arrays that alias nothing: one for each of the graph's results.
 """
 
 

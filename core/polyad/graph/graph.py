@@ -74,6 +74,16 @@ class Node:
         """The numbers of the values that come back."""
         return tuple(numbers(self.outputs))
 
+    @property
+    def makes(self) -> tuple[int, ...]:
+        """The numbers of the values that there are from here on."""
+        return (*self.results, *self.renewed)
+
+    @property
+    def uses(self) -> tuple[int, ...]:
+        """The numbers of the values that it is given, each once."""
+        return tuple(dict.fromkeys(numbers(self.args)))
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Graph:
@@ -180,7 +190,7 @@ def with_frees(nodes: Sequence[Node], values: Sequence[Value], outputs: Any) -> 
     found = []
     for node in reversed(nodes):
         earlier = [before for number in node.renewed if (before := values[number].earlier) is not None]
-        used = {*numbers((node.args, node.outputs)), *node.renewed, *earlier}
+        used = {*node.uses, *node.makes, *earlier}
         found.append(replace(node, frees=tuple(sorted(used - kept))))
         kept |= used
     return found[::-1]

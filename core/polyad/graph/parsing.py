@@ -54,11 +54,10 @@ _REMARK = re.compile(
     re.ASCII,
 )
 _HEAD = re.compile(rf"graph (?P<version>\d+) of (?P<name>{_QUOTED}) ", re.ASCII)
-_DTYPES = {dtype.name: dtype for dtype in dtypes.ALL}
 _FORMATS = {name: getattr(memory_formats, name) for name in memory_formats.__all__ if name.islower()}
 _WORDS: dict[str, Any] = {
     "None": None, "True": True, "False": False, "inf": math.inf, "nan": math.nan,
-    "default_generator": default_generator, **_DTYPES, **_FORMATS,
+    "default_generator": default_generator, **{dtype.name: dtype for dtype in dtypes.ALL}, **_FORMATS,
 }  # fmt: skip
 
 
@@ -316,8 +315,8 @@ class _Reader:
 
     def described(self, line: _Line) -> Callable[[str, int | None], Seen]:
         """What a line says of a value: dtype, shape, device, storage, layout."""
-        dtype = _DTYPES.get(line.of_kind("name", "a dtype"))
-        if dtype is None:
+        dtype = _WORDS.get(line.of_kind("name", "a dtype"))
+        if not isinstance(dtype, dtypes.DType):
             raise Wrong("there is no such dtype")
         shape = self.sizes_of(line)
         line.take("on")
@@ -554,7 +553,7 @@ def _number(text: str) -> int | float:
 
 def _data(dtype: Any, values: Any, coded: Any = None) -> Any:
     """Data as a call has it that brings it in: an array of the host's."""
-    if dtype not in _DTYPES.values():
+    if not isinstance(dtype, dtypes.DType):
         raise Wrong("data has a dtype first")
     if coded is None:
         return PUBLIC["tensor"].call(values, dtype=dtype, device="cpu").numpy()

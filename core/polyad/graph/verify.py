@@ -60,12 +60,13 @@ class _Check:
         for value in (*graph.inputs, *(constant.value for constant in graph.constants)):
             if value.number not in self.made:
                 self.make(None, value.number, set())
-        for self.at, node in enumerate(graph.nodes):
+        for at, node in enumerate(graph.nodes):
+            self.at = at
             self.node(node)
         self.used(None, graph.outputs)
         missing = set(range(len(graph.values))) - self.made
         if missing:
-            raise self.wrong(None, f"value {_shown(graph.values[min(missing)])} is made by no node")
+            raise self.wrong(None, f"value {_name(graph.values[min(missing)])} is made by no node")
 
     def wrong(self, node: Node | None, what: str) -> InvalidGraph:
         where = ""
@@ -85,15 +86,16 @@ class _Check:
         for number, value in enumerate(graph.values):
             place = value.storage.number
             if value.number != number or not 0 <= place < len(graph.storages) or graph.storages[place] != value.storage:
-                raise self.wrong(None, f"value {_shown(value)} is not numbered in order, or in a storage of its own")
+                raise self.wrong(None, f"value {_name(value)} is not numbered in order, or in a storage of its own")
             end = end_of(value.dtype, value.layout)
             if end > value.storage.nbytes:
                 has = f"which has {value.storage.nbytes}"
-                raise self.wrong(self.maker(number), f"value {_shown(value)} ends at byte {end} of s{place}, {has}")
+                raise self.wrong(self.maker(number), f"value {_name(value)} ends at byte {end} of s{place}, {has}")
 
     def maker(self, number: int) -> Node | None:
-        for self.at, node in enumerate(self.graph.nodes):
-            if number in (*node.results, *node.renewed):
+        for at, node in enumerate(self.graph.nodes):
+            self.at = at
+            if number in node.makes:
                 return node
         return None
 
@@ -101,7 +103,7 @@ class _Check:
         self.used(node, node.args)
         known, returned = set(self.versions), self.made & _may_return(node)
         writes = set()
-        for number in dict.fromkeys((*node.results, *node.renewed)):
+        for number in dict.fromkeys(node.makes):
             if number not in returned:
                 writes |= self.make(node, number, known)
         if writes and not _may_write(node.op):
@@ -115,28 +117,28 @@ class _Check:
         """Values that are used are there, and show what their memory holds now."""
         for number in numbers(structure):
             if number not in self.made:
-                shown = _shown(self.graph.values[number]) if 0 <= number < len(self.graph.values) else str(number)
+                shown = _name(self.graph.values[number]) if 0 <= number < len(self.graph.values) else str(number)
                 raise self.wrong(node, f"value {shown} is used before it is made")
             value = self.graph.values[number]
             place, now = value.storage.number, self.versions[value.storage.number]
             if value.version != now:
                 version = f"version {value.version} of s{place}"
-                raise self.wrong(node, f"value {_shown(value)} shows {version}, which is at {now}")
+                raise self.wrong(node, f"value {_name(value)} shows {version}, which is at {now}")
 
     def make(self, node: Node | None, number: int, known: set[int]) -> set[int]:
         """Note a value that *node* (None: nobody in the graph) makes: the storages that it writes to."""
         if number in self.made:
-            raise self.wrong(node, f"value {_shown(self.graph.values[number])} is made twice")
+            raise self.wrong(node, f"value {_name(self.graph.values[number])} is made twice")
         value = self.graph.values[number]
         place, earlier = value.storage.number, value.earlier
         if earlier is not None and earlier not in self.made:
-            raise self.wrong(node, f"value {_shown(value)} comes before the tensor's value of which it is the next")
+            raise self.wrong(node, f"value {_name(value)} comes before the tensor's value of which it is the next")
         self.made.add(number)
         now = self.versions.setdefault(place, 0)
         written = place in known and value.version == now + 1
         if value.version != now and not written:
             version = f"version {value.version} of s{place}"
-            raise self.wrong(node, f"value {_shown(value)} shows {version}, which is at {now}: a write counts one")
+            raise self.wrong(node, f"value {_name(value)} shows {version}, which is at {now}: a write counts one")
         if written:
             self.versions[place] = value.version
         return {place} if written else set()
@@ -158,9 +160,9 @@ class _Check:
             return
         (given,), (result,) = [values[one] for one in of], [values[one] for one in node.results]
         if op.result is Result.TARGET and (result.layout, result.dtype) != (given.layout, given.dtype):
-            raise self.wrong(node, f"its result {_shown(result)} is not its argument {_shown(given)}")
+            raise self.wrong(node, f"its result {_name(result)} is not its argument {_name(given)}")
         if op.result is not Result.TARGET and result.storage is not given.storage and result.storage != given.storage:
-            raise self.wrong(node, f"its result {_shown(result)} does not show the memory of {_shown(given)}")
+            raise self.wrong(node, f"its result {_name(result)} does not show the memory of {_name(given)}")
 
     def op(self, node: Node, op: Op) -> None:
         """The results are those that the op's rules give."""
@@ -181,12 +183,12 @@ class _Check:
         for value, tensor in zip(values, got, strict=True):
             if (value.dtype, value.shape) != (tensor.dtype, tensor._array.shape):
                 rule = f"{tensor.dtype.name} {tuple(tensor.shape)}"
-                raise self.wrong(node, f"its result {_shown(value)} is {rule} by the rules of {node.name}")
+                raise self.wrong(node, f"its result {_name(value)} is {rule} by the rules of {node.name}")
             place = places.get(id(tensor._storage))
             if place is None and value.storage.number in places.values():
-                raise self.wrong(node, f"its result {_shown(value)} shows an operand's memory, and has its own")
+                raise self.wrong(node, f"its result {_name(value)} shows an operand's memory, and has its own")
             if place is not None and (value.storage.number, value.layout) != (place, layout_of(tensor)):
-                raise self.wrong(node, f"its result {_shown(value)} is another view of s{place} than {node.name} takes")
+                raise self.wrong(node, f"its result {_name(value)} is another view of s{place} than {node.name} takes")
 
 
 _OF = (Result.TARGET, Result.ALIAS, Result.DETACHED, Result.ENTRY)
@@ -232,5 +234,5 @@ def _without_data(graph: Graph, node: Node) -> tuple[Any, dict[int, Any]]:
     return result, {id(whole._storage): place for place, whole in found.items()}
 
 
-def _shown(value: Value) -> str:
+def _name(value: Value) -> str:
     return f"%{value.name} ({value.dtype.name} {value.shape})"

@@ -98,7 +98,7 @@ class Capture(Mode):
         result = op.call(*args)
         written = [] if effect is None else self._written(effect, args, counts)
         if effect is None or not effect.to_host:
-            outputs = _plain(replace(result, Tensor, self._result))
+            outputs = _tensors_of(replace(result, Tensor, self._result))
             outputs = outputs if any(isinstance(leaf, Ref) for _, leaf in leaves(outputs)) else None
         else:
             outputs = None if effect.result is Result.CHECK else self._read(op, result)
@@ -210,7 +210,7 @@ class Capture(Mode):
         return Ref(number if seen[1:6] == now else self._new(tensor, earlier=number))
 
     def _written(self, effect: Effect, args: tuple[Any, ...], counts: list[tuple[Tensor, Any, int]]) -> list[Tensor]:
-        """Count the writes of a call, those that it declares and others that versions tell of: who shows them."""
+        """Count the writes of a call, declared ones and others that versions tell of; gives a tensor for each."""
         known = len(self._draft.memories)
         declared = () if effect.writes is None else leaves(args[effect.writes])
         tensors = [leaf for _, leaf in declared if isinstance(leaf, Tensor)]
@@ -241,11 +241,13 @@ def _counts(args: tuple[Any, ...]) -> list[tuple[Tensor, Any, int]]:
     return [(one, one._array, 0) if kept is None else (one, kept._array, kept.version) for one, kept in pairs]
 
 
-def _plain(structure: Any) -> Any:
+def _tensors_of(structure: Any) -> Any:
     """The tensors of a call's result, in lists and tuples; None for all else."""
     if isinstance(structure, Ref) or not isinstance(structure, (list, tuple)):
         return structure if isinstance(structure, Ref) else None
-    return [_plain(item) for item in structure] if isinstance(structure, list) else tuple(map(_plain, structure))
+    return (
+        [_tensors_of(item) for item in structure] if isinstance(structure, list) else tuple(map(_tensors_of, structure))
+    )
 
 
 @explaining

@@ -156,7 +156,7 @@ class Thing:
     [
         (lambda x: Twice.apply(x), r"node 0: <Twice> has no text"),
         (lambda x: (x * 1, Thing()), r"<.*Thing\(number=1\).*> has no text"),
-        (lambda x: x * 1 + polyad.register_hook_of(x) if False else x.register_hook(lambda g: g) and x * 1, r"register_hook\): <.*lambda.*> has no text"),
+        (lambda x: x.register_hook(lambda g: g) and x * 1, r"register_hook\): <.*lambda.*> has no text"),
     ],
     ids=["function", "object", "hook"],
 )  # fmt: skip
@@ -229,7 +229,7 @@ TEXT = """graph 1 of "f" (%x)
         ("add(%x@1", "add(%x", r"node 2 \(add\): value %x .* shows version 0 of s0, which is at 1"),
         ("96 bytes", "8 bytes", "storage s0 has 8 bytes, and 24 are shown of it"),
         ("s0@1", "s0@2", r"node 1 \(mul_\): value .* shows version 2 of s0, which is at 0"),
-        ("(2, 3) on cpu in s1", "(3, 3) on cpu in s1", r"node 2 \(add\): its result .* is float32 \(2, 3\) by the rules"),
+        ("(2, 3) on cpu in s1", "(3, 3) on cpu in s1", r"node 2 \(add\): its result .* is float32 \(2, 3\) by"),
         ("float32 (2, 3) on cpu in s1", "int64 (2, 3) on cpu in s1", r"node 2 \(add\): its result .* by the rules"),
         ("in s1", "in s0@2", r"node 2 \(add\): it writes to s0, and add writes nothing"),
         ("in s1", "in s0@1", r"node 2 \(add\): its result .* shows an operand's memory"),
@@ -254,21 +254,44 @@ def test_what_is_no_graph(old: str, new: str, what: str) -> None:
         graphs.parse(TEXT.replace(old, new))
 
 
+def with_node(graph: jit.Graph, number: int, **changes) -> list[jit.Node]:
+    nodes = list(graph.nodes)
+    nodes[number] = dataclasses.replace(nodes[number], **changes)
+    return nodes
+
+
 @pytest.mark.parametrize(
     ("change", "what"),
     [
         (lambda g: {"nodes": g.nodes[::-1]}, r"node 0 \(add\): value %x .* is used before it is made"),
         (lambda g: {"nodes": g.nodes[:-1]}, "value %1 .* is used before it is made"),
-        (lambda g: {"storages": [dataclasses.replace(g.storages[0], nbytes=12), *g.storages[1:]]}, "in a storage of its own"),
+        (lambda g: {"storages": g.storages[1:]}, "storages are not numbered in order"),
+        (lambda g: {"storages": g.storages[:1]}, r"value %1 .* in a storage of its own"),
         (lambda g: {"nodes": [*g.nodes, g.nodes[-1]]}, r"node 3 \(add\): value %1 .* is made twice"),
-        (lambda g: {"nodes": [dataclasses.replace(g.nodes[0], args=(Ref(99), (1, 0))), *g.nodes[1:]]}, r"node 0 .* 99 is used before"),
-        (lambda g: {"nodes": [g.nodes[0], dataclasses.replace(g.nodes[1], renewed=()), g.nodes[2]]}, r"node 2 .* is used before it is made"),
+        (lambda g: {"nodes": with_node(g, 0, args=(Ref(99), (1, 0)))}, r"node 0 .* 99 is used before"),
+        (lambda g: {"nodes": with_node(g, 1, renewed=())}, r"node 2 .* is used before it is made"),
     ],
 )  # fmt: skip
 def test_a_graph_that_a_pass_broke(change, what: str) -> None:
     graph = graphs.parse(TEXT)
     with pytest.raises(InvalidGraph, match=what):
         graphs.verify(dataclasses.replace(graph, **change(graph)))
+
+
+def test_changed_files_are_refused_or_equal() -> None:
+    graph, file, luck = sample(), io.BytesIO(), random.Random(3)
+    polyad.save(graph, file)
+    held = file.getvalue()
+    for _ in range(100):
+        changed = bytearray(held)
+        at = luck.randrange(len(held))
+        changed[at : at + luck.randint(0, 2)] = luck.randbytes(luck.randint(0, 2))
+        try:
+            read = polyad.load(io.BytesIO(changed))
+        except (RuntimeError, ValueError):
+            continue
+        assert isinstance(read, jit.Graph)
+        assert read.text == graph.text
 
 
 def mutated(text: str, luck: random.Random) -> str:

@@ -1,4 +1,4 @@
-"""Replays of captured calls of every op are what the call itself gives: values, layouts, aliasing, versions, random bits.
+"""Replays of captured calls of every op are what the call gives: values, layouts, aliasing, versions, random bits.
 
 Each call goes the whole way: captured, verified, written as text, read back, replayed.
 """
@@ -14,7 +14,6 @@ import pytest
 import polyad
 from polyad import graph as graphs
 from polyad.dispatch.op import PUBLIC
-from polyad.interop.numpy import numpy_dtype
 from polyad_conformance.calls import draw, function_of, kwargs_of, outputs_of
 from polyad_conformance.layouts import contiguous, place, transposed
 from polyad_conformance.sample import Sample
@@ -34,7 +33,7 @@ def bits(tensor: Any) -> bytes:
 
 
 def described(results: Any, inputs: list[Any]) -> list[Any]:
-    """All that a call may be known by: bits and layouts of results and inputs, who shares memory with whom, versions."""
+    """What a call may be known by: bits and layouts of results and inputs, who shares memory with whom, versions."""
     tensors = [one for one in (*outputs_of(results), *inputs) if isinstance(one, polyad.Tensor)]
     storages = [one._storage or one._make_storage() for one in tensors]
     return [
@@ -67,40 +66,48 @@ def has_tensors(args: Any) -> bool:
     return any(isinstance(one, np.ndarray) for one in outputs_of(args))
 
 
+def check_call(sample: Sample) -> None:
+    given = draw(sample, sample.dtypes[-1], 0)
+    kwargs, _ = kwargs_of(sample, sample.dtypes[-1], "cpu", given)
+    function, layouts = function_of(sample), (transposed, contiguous) if sample.layouts else (contiguous,)
+    if has_tensors(given):
+        whole_way(lambda *args: function(*args, **kwargs), lambda: place(given, layouts, "cpu")[0])
+    else:
+        whole_way(lambda _: function(*given, **kwargs), lambda: (polyad.ones(1),))
+
+
+def check_write(sample: Sample) -> None:
+    """The in-place form of the sample's function, between other tensors over the same memory."""
+    given = draw(sample, sample.dtypes[-1], 0)
+    public = PUBLIC.get(sample.op)
+    if public is None or not public.inplace or not given or not isinstance(given[0], np.ndarray):
+        return
+    kwargs, _ = kwargs_of(sample, sample.dtypes[-1], "cpu", given)
+    name = sample.op.rpartition(".")[2] + "_"
+
+    def work(first, *rest):
+        memory = first.clone()
+        before, row = memory.detach(), memory.reshape(-1)[1:]
+        result = getattr(memory, name)(*rest, **kwargs)
+        row.add_(1)
+        return result, before, row, memory.sum()
+
+    try:
+        work(*place(given, (contiguous,), "cpu")[0])
+    except (RuntimeError, TypeError):
+        return  # the result does not fit
+    whole_way(work, lambda: place(given, (contiguous,), "cpu")[0])
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_replay_of_any_call_equals_it(family: str) -> None:
     for sample in first_samples(family):
-        dtype = sample.dtypes[-1]
-        given = draw(sample, dtype, 0)
-        kwargs, _ = kwargs_of(sample, dtype, "cpu", given)
-        function = function_of(sample)
-        layouts = (transposed, contiguous) if sample.layouts else (contiguous,)
-        if has_tensors(given):
-            whole_way(lambda *args: function(*args, **kwargs), lambda: place(given, layouts, "cpu")[0])
-        else:
-            whole_way(lambda _: function(*given, **kwargs), lambda: (polyad.ones(1),))
+        check_call(sample)
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_replay_of_any_write_equals_it(family: str) -> None:
     for sample in first_samples(family):
-        public, dtype = PUBLIC.get(sample.op), sample.dtypes[-1]
-        given = draw(sample, dtype, 0)
-        if public is None or not public.inplace or not given or not isinstance(given[0], np.ndarray):
-            continue
-        kwargs, _ = kwargs_of(sample, dtype, "cpu", given)
-        name = sample.op.rpartition(".")[2] + "_"
-
-        def work(first, *rest):
-            memory = first.clone()
-            before, row = memory.detach(), memory.reshape(-1)[1:]
-            result = getattr(memory, name)(*rest, **kwargs)
-            row.add_(1)
-            return result, before, row, memory.sum()
-
-        made = place(given, (contiguous,), "cpu")[0]
-        try:
-            work(*made)
-        except (RuntimeError, TypeError):
-            continue  # the result does not fit
-        whole_way(work, lambda: place(given, (contiguous,), "cpu")[0])
+        check_write(sample)
