@@ -7,14 +7,14 @@ function used and did not make: parameters, buffers, tables. A graph is not chan
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..dispatch.effects import Effect, Record, Result, declare
 from ..dispatch.op import OPS, Op
 from ..random.generator import Generator, default_generator
 from ..tensor import Tensor
-from .structure import Ref, leaves
+from .structure import Ref, leaves_of
 from .values import Constant, ModuleCall, Scalar, Storage, Value
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ class Graph:
     @property
     def state(self) -> dict[str, Tensor | Generator]:
         """The tensors and generators that the graph holds on to, by name: what its text leaves out."""
-        drawn = [leaf for node in self.nodes for _, leaf in leaves(node.args) if isinstance(leaf, Generator)]
+        drawn = leaves_of([node.args for node in self.nodes], Generator)
         own = [one for one in dict.fromkeys(drawn) if one is not default_generator]
         tensors = {constant.value.name: constant.tensor for constant in self.constants}
         return {**tensors, **{f"generator {number}": one for number, one in enumerate(own)}}
@@ -179,9 +179,9 @@ class Graph:
         return replay(self, args, kwargs)
 
 
-def numbers(structure: Any) -> Iterator[int]:
+def numbers(structure: Any) -> list[int]:
     """The numbers of the values that a structure names."""
-    return (leaf.number for _, leaf in leaves(structure) if isinstance(leaf, Ref))
+    return [ref.number for ref in leaves_of(structure, Ref)]
 
 
 def with_frees(nodes: Sequence[Node], values: Sequence[Value], outputs: Any) -> list[Node]:
@@ -191,7 +191,8 @@ def with_frees(nodes: Sequence[Node], values: Sequence[Value], outputs: Any) -> 
     for node in reversed(nodes):
         earlier = [before for number in node.renewed if (before := values[number].earlier) is not None]
         used = {*node.uses, *node.makes, *earlier}
-        found.append(replace(node, frees=tuple(sorted(used - kept))))
+        frees = tuple(sorted(used - kept))
+        found.append(Node(node.op, node.args, node.outputs, node.renewed, node.grad, node.line, node.modules, frees))
         kept |= used
     return found[::-1]
 
@@ -202,7 +203,7 @@ def computes(graph: Graph) -> bool:
     """
     if any(not isinstance(node.op, Op) or OPS.get(node.op.name) is not node.op for node in graph.nodes):
         return False
-    if any(isinstance(leaf, Generator) for node in graph.nodes for _, leaf in leaves(node.args)):
+    if leaves_of([node.args for node in graph.nodes], Generator):
         return False
     viewed = {number for node in graph.nodes if node.op.kind == "view" for number in node.results}
     results = graph.results

@@ -28,7 +28,7 @@ from ..random.generator import Generator, default_generator
 from ..tensor import Tensor
 from .building import Draft, Memory, Seen
 from .graph import Graph, Node
-from .structure import Ref, leaves, replace
+from .structure import Ref, leaves_of, replace
 from .text import PLAIN_NAME, VERSION, named
 from .values import ModuleCall, Refusal, Scalar
 from .verify import verify
@@ -250,7 +250,7 @@ class _Reader:
             raise Wrong("there is no such op or effect")
         args, kwargs = self.given(line)
         arguments = self.resolved(_as_recorded(op, args, kwargs))
-        results = [leaf for _, leaf in leaves(left) if isinstance(leaf, _Name)]
+        results = leaves_of(left, _Name)
         before = [memory.version for memory in self.draft.memories]
         for position, one in enumerate(results):
             if position:

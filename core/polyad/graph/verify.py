@@ -21,7 +21,7 @@ from ..random.generator import Generator
 from ..tensor import Tensor
 from .building import end_of
 from .graph import Graph, Node, numbers
-from .structure import Ref, leaves, replace
+from .structure import Ref, leaves_of, replace
 from .values import Value
 
 META = Device("meta")
@@ -155,7 +155,7 @@ class _Check:
             return
         if op.of >= len(node.args) and op.result in _OF:
             raise self.wrong(node, "it has too few arguments")
-        of = list(numbers(node.args[op.of])) if op.result in _OF else []
+        of = numbers(node.args[op.of]) if op.result in _OF else []
         if len(of) != 1 or len(node.results) != 1:
             return
         (given,), (result,) = [values[one] for one in of], [values[one] for one in node.results]
@@ -176,7 +176,7 @@ class _Check:
             raise self.wrong(node, f"its arguments do not fit: {error.message}") from error
         except Exception as error:
             raise self.wrong(node, f"its arguments do not fit: {type(error).__name__}: {error}") from error
-        got = [leaf for _, leaf in leaves(found) if isinstance(leaf, Tensor)]
+        got = leaves_of(found, Tensor)
         values = [self.graph.values[number] for number in node.results]
         if len(got) != len(values):
             raise self.wrong(node, f"it has {len(values)} results, and {node.name} gives {len(got)}")

@@ -30,7 +30,7 @@ from ..errors import ArgumentTypeError, safe_repr
 from ..graph.building import Draft, Memory, Seen
 from ..graph.graph import GRAD_OF, Graph, Node
 from ..graph.replay import argument_name
-from ..graph.structure import Ref, copied, leaves, replace
+from ..graph.structure import Ref, copied, leaves, leaves_of, replace
 from ..graph.values import ModuleCall, Scalar
 from ..tensor import Tensor
 from ..tensor.tensor import DETACH
@@ -99,7 +99,7 @@ class Capture(Mode):
         written = [] if effect is None else self._written(effect, args, counts)
         if effect is None or not effect.to_host:
             outputs = _tensors_of(replace(result, Tensor, self._result))
-            outputs = outputs if any(isinstance(leaf, Ref) for _, leaf in leaves(outputs)) else None
+            outputs = outputs if leaves_of(outputs, Ref) else None
         else:
             outputs = None if effect.result is Result.CHECK else self._read(op, result)
         self._draft.nodes.append(
@@ -212,8 +212,7 @@ class Capture(Mode):
     def _written(self, effect: Effect, args: tuple[Any, ...], counts: list[tuple[Tensor, Any, int]]) -> list[Tensor]:
         """Count the writes of a call, declared ones and others that versions tell of; gives a tensor for each."""
         known = len(self._draft.memories)
-        declared = () if effect.writes is None else leaves(args[effect.writes])
-        tensors = [leaf for _, leaf in declared if isinstance(leaf, Tensor)]
+        tensors = [] if effect.writes is None else leaves_of(args[effect.writes], Tensor)
         for tensor, array, version in counts:
             storage = tensor._storage
             if storage is not None and storage._array is array and storage.version != version:
@@ -236,8 +235,7 @@ class Capture(Mode):
 
 def _counts(args: tuple[Any, ...]) -> list[tuple[Tensor, Any, int]]:
     """The tensors among *args* with the arrays that own their memory, and the versions of that."""
-    tensors = [leaf for _, leaf in leaves(args) if isinstance(leaf, Tensor)]
-    pairs = [(tensor, tensor._storage) for tensor in tensors]
+    pairs = [(tensor, tensor._storage) for tensor in leaves_of(args, Tensor)]
     return [(one, one._array, 0) if kept is None else (one, kept._array, kept.version) for one, kept in pairs]
 
 
