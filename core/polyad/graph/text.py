@@ -170,7 +170,7 @@ class _Writer:
         if hasattr(item, "shape") and hasattr(item, "tolist") and hasattr(item, "tobytes"):
             return self.data(item)
         if isinstance(item, Refusal) or (callable(item) and self.checks):
-            refusal = item if isinstance(item, Refusal) else Refusal.told_by(item)
+            refusal = item if isinstance(item, Refusal) else Refusal.from_example(item)
             return f"refusal({json.dumps(refusal.kind.__name__)}, {json.dumps(refusal.title)})"
         text = repr(getattr(item, "__qualname__", item))
         return f"<{text if len(text) <= WIDEST else text[: WIDEST - 3] + '...'}>"

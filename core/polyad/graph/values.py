@@ -119,7 +119,7 @@ class Refusal:
     title: str
 
     @classmethod
-    def told_by(cls, error: Callable[..., PolyadError]) -> Refusal:
+    def from_example(cls, error: Callable[..., PolyadError]) -> Refusal:
         """What *error* raises, from an example."""
         try:
             example = error((), 0)

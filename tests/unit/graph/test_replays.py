@@ -111,3 +111,31 @@ def test_a_replay_of_any_call_equals_it(family: str) -> None:
 def test_a_replay_of_any_write_equals_it(family: str) -> None:
     for sample in first_samples(family):
         check_write(sample)
+
+
+@pytest.mark.parametrize("kind", ["SGD", "Adam"])
+def test_a_training_step_read_from_a_text_trains_as_the_step_does(kind: str) -> None:
+    inputs = [polyad.randn(5, 3) for _ in range(3)]
+
+    def losses(through_text: bool) -> list[float]:
+        polyad.manual_seed(0)
+        model = polyad.nn.Sequential(polyad.nn.Linear(3, 4), polyad.nn.ReLU(), polyad.nn.Linear(4, 1))
+        optimizer = getattr(polyad.optim, kind)(model.parameters(), lr=0.1)
+
+        def step(x):
+            optimizer.zero_grad()
+            loss = (model(x) ** 2).mean()
+            loss.backward()
+            optimizer.step()
+            return loss
+
+        step(inputs[0])
+        taken: Any = step
+        if through_text:
+            graph = polyad.jit.capture(step, inputs[0])
+            taken = graphs.parse(graph.text, graph.state)
+        else:
+            step(inputs[0])
+        return [taken(x).item() for x in inputs]
+
+    assert losses(through_text=True) == losses(through_text=False)
