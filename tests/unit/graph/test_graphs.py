@@ -260,11 +260,21 @@ def with_node(graph: jit.Graph, number: int, **changes) -> list[jit.Node]:
     return nodes
 
 
+def smaller(graph: jit.Graph) -> dict[str, object]:
+    """The graph with too little memory for its last value."""
+    first, last = graph.storages[0], dataclasses.replace(graph.storages[1], nbytes=8)
+    return {
+        "storages": [first, last],
+        "values": [*graph.values[:-1], dataclasses.replace(graph.values[-1], storage=last)],
+    }
+
+
 @pytest.mark.parametrize(
     ("change", "what"),
     [
         (lambda g: {"nodes": g.nodes[::-1]}, r"node 0 \(add\): value %x .* is used before it is made"),
         (lambda g: {"nodes": g.nodes[:-1]}, "value %1 .* is used before it is made"),
+        (lambda g: smaller(g), r"node 2 \(add\): value %1 .* ends at byte 24 of s1, which has 8"),
         (lambda g: {"storages": g.storages[1:]}, "storages are not numbered in order"),
         (lambda g: {"storages": g.storages[:1]}, r"value %1 .* in a storage of its own"),
         (lambda g: {"nodes": [*g.nodes, g.nodes[-1]]}, r"node 3 \(add\): value %1 .* is made twice"),
