@@ -283,6 +283,10 @@ class SerializationError(PolyadError, RuntimeError):
     """A file that is not what it should be, or an object that cannot be saved."""
 
 
+class InvalidGraph(PolyadError, RuntimeError):
+    """A graph, or the text of one, that no capture writes: its nodes and values do not fit together."""
+
+
 class PackageMissing(PolyadError, ImportError):
     """A package that an extra brings is not installed."""
 

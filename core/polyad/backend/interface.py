@@ -28,10 +28,16 @@ from .memory import MemoryStats
 from .properties import DeviceProperties
 
 if TYPE_CHECKING:
+    from ..graph.graph import Graph
     from .addresses import KernelAddress
-    from .graphs import CapturedGraph, CompiledGraph
     from .runtime import Runtime
     from .streams import Streams
+
+
+CompiledGraph = Callable[..., Sequence[Any]]
+"""``compiled(*arrays)`` gets the arrays of a graph's inputs, then of its constants, in any layout, and returns new,
+dense, row-major arrays that alias nothing: one for each of the graph's results.
+"""
 
 
 class Array(Protocol):
@@ -343,10 +349,10 @@ class Backend(ABC):
         """The queues of *device*: the same object each time. Asked for where "streams" is declared, and only there."""
         raise NotImplementedError(f"{self.info.name} declares streams and brings none")
 
-    def compile_graph(self, graph: CapturedGraph) -> CompiledGraph | None:
+    def compile_graph(self, graph: Graph) -> CompiledGraph | None:
         """A function that computes a captured graph as a whole; None for "not this one", as for all by default.
 
-        Asked once for each graph of `polyad.jit`, where "graphs" is declared, and only there. Raises
+        Asked once for each graph of `polyad.jit` that only computes, where "graphs" is declared, and only there. Raises
         `polyad.errors.CompilerFailure` with the compiler's words; core then replays the calls one by one, and says so.
         """
         return None

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from dataclasses import dataclass
 from sys import _getframe
 from typing import TYPE_CHECKING, Any
 
@@ -69,18 +70,29 @@ def inplace(name: str, call: Callable[..., Any], op: Op | None, target: Tensor, 
     *op* is the op that does the work when *call* gets its operands alone, None if there is no such op.
     """
     if state.modes:
-        return _effect(name, call, op).through_modes(target, args, kwargs)  # type: ignore[no-any-return]
+        return inplace_effect(name, call, op).through_modes(target, args, kwargs)  # type: ignore[no-any-return]
     return _inplace(name, call, op, target, args, kwargs)
 
 
-_effects: dict[str, tuple[Callable[..., Any], Effect]] = {}
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class InPlace(Effect):
+    """An in-place form.
+
+    Attributes:
+        function: computes what is written.
+    """
+
+    function: Callable[..., Any] | None = None
 
 
-def _effect(name: str, call: Callable[..., Any], op: Op | None) -> Effect:
+_effects: dict[str, InPlace] = {}
+
+
+def inplace_effect(name: str, call: Callable[..., Any], op: Op | None) -> InPlace:
     """What modes see of the in-place form *name*; its arguments are (target, args, kwargs)."""
-    call_and_effect = _effects.get(name)
-    if call_and_effect is None or call_and_effect[0] is not call:  # it may hold what one call has drawn
-        effect = Effect(
+    effect = _effects.get(name)
+    if effect is None or effect.function is not call:
+        effect = _effects[name] = InPlace(
             name,
             lambda target, args, kwargs: inplace(name, call, op, target, *args, **kwargs),
             lambda target, args, kwargs: _inplace(name, call, op, target, args, kwargs),
@@ -89,9 +101,9 @@ def _effect(name: str, call: Callable[..., Any], op: Op | None) -> Effect:
             result=Result.TARGET,
             op=op,
             packed=True,
+            function=call,
         )
-        call_and_effect = _effects[name] = call, effect
-    return call_and_effect[1]
+    return effect
 
 
 def _inplace(

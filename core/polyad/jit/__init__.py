@@ -1,17 +1,13 @@
-"""Calls as graphs: `capture` records what a function does, as ops with abstract values; the `Graph` prints and replays.
+"""Calls as graphs: `capture` records what a function does as a `polyad.graph.Graph`, which prints and replays.
 
 capture.py     the mode that records
-graph.py       the graph: values, nodes, replay
-compiling.py   graphs that a backend compiles as a whole
-listing.py     how a graph prints
-structure.py   tensors inside of nested lists, tuples and dicts
 scripting.py   the decorators of PyTorch's compiler, under which code stays Python
 """
 
 from ..compatibility.absent import lacking
+from ..graph import Constant, Graph, ModuleCall, Node, Scalar, Storage, Value
 from . import annotations as annotations
 from .capture import BakedValueWarning, capture, trace
-from .graph import Constant, Graph, ModuleCall, Node, Value
 from .scripting import (
     Final,
     ScriptModule,
@@ -38,7 +34,9 @@ __all__ = [
     "Graph",
     "ModuleCall",
     "Node",
+    "Scalar",
     "ScriptModule",
+    "Storage",
     "Value",
     "annotate",
     "capture",

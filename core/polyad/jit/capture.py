@@ -1,6 +1,7 @@
 """Recording a call as a graph.
 
-A tensor is known by its identity. An unknown tensor is, in this order: another tensor object over known
+A tensor is known by its identity, memory by the array that owned it first. A write makes new values of the tensors over
+that memory that the program uses again. An unknown tensor is, in this order: another tensor object over known
 memory without history (a Parameter around a tensor), the gradient that a backward pass left at a known tensor, or a
 constant.
 
@@ -13,21 +14,26 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
 from ..base.state import state, user_line, warn_user
 from ..dispatch.arguments import explaining
-from ..dispatch.effects import Effect, Record, Result, declare
+from ..dispatch.effects import Effect, Record, Result
 from ..dispatch.modes import Mode
 from ..dispatch.op import Op
+from ..dispatch.views import layout_of
 from ..errors import ArgumentTypeError, safe_repr
+from ..graph.building import Draft, Memory, Seen
+from ..graph.graph import GRAD_OF, Graph, Node
+from ..graph.replay import argument_name
+from ..graph.structure import Ref, copied, leaves, leaves_of, replace
+from ..graph.values import ModuleCall, Scalar
 from ..tensor import Tensor
 from ..tensor.tensor import DETACH
-from .graph import Constant, Graph, ModuleCall, Node, Value, argument_name
-from .structure import Ref, copied, leaves, replace
 
 __all__ = ["BakedValueWarning", "Capture", "capture", "trace"]
 
@@ -36,30 +42,22 @@ class BakedValueWarning(UserWarning):
     """A captured function read data on the host; what it decided by it is the same on each replay."""
 
 
-def _grad_of(tensor: Tensor) -> Tensor | None:
-    return tensor.grad
-
-
-GRAD_OF = declare(Effect("grad_of", _grad_of, record=Record.GRADIENT, result=Result.GRADIENT))
-
-
 class Capture(Mode):
     """A mode that records what it sees and lets it happen. `capture` is the way to use it.
 
     Attributes:
-        values, constants, nodes: as of `Graph`.
         names: names to show for tensors that turn out to be constants, by id.
     """
 
     def __init__(self, names: Mapping[int, str] | None = None) -> None:
-        self.values: list[Value] = []
-        self.constants: list[Constant] = []
-        self.nodes: list[Node] = []
         self.names = dict(names or {})
+        self._draft = Draft()
+        self._taken: set[str] = set()
         self._made = 0
         self._numbers: dict[int, int] = {}
-        self._by_array: dict[int, int] = {}
-        self._with_grad: list[tuple[Tensor, int]] = []
+        self._by_array: dict[int, Tensor] = {}
+        self._memory_by_array: dict[int, int] = {}
+        self._with_grad: list[Tensor] = []
         # Identities are compared, so nothing that was seen may be freed and its id used again.
         self._alive: list[Any] = []
         self._grad_enabled = state.grad_enabled
@@ -96,13 +94,19 @@ class Capture(Mode):
         effect = op if isinstance(op, Effect) else None
         if effect is not None and effect.record is Record.GRADIENT and args[effect.of]._grad is not None:
             self._ref(args[effect.of]._grad)  # the program may hold on to the gradient that is about to be replaced
+        counts = [] if effect is None else _counts(args)
         result = op.call(*args)
-        outputs = replace(result, Tensor, self._result) if effect is None or not effect.to_host else None
-        decides = effect is not None and effect.to_host and effect.result is not Result.CHECK
-        line = user_line()
-        baked = self._bake(op, result, line) if decides else ""
-        other_grad = None if grad == self._grad_enabled else grad
-        self.nodes.append(Node(op, recorded, outputs, other_grad, line, baked, modules=self._modules))
+        written = [] if effect is None else self._written(effect, args, counts)
+        if effect is None or not effect.to_host:
+            outputs = _tensors_of(replace(result, Tensor, self._result))
+            outputs = outputs if leaves_of(outputs, Ref) else None
+        else:
+            outputs = None if effect.result is Result.CHECK else self._read(op, result)
+        self._draft.nodes.append(
+            Node(op, recorded, outputs, (), None if grad == self._grad_enabled else grad, user_line(), self._modules)
+        )
+        for tensor in written:
+            self._ref(tensor)  # each version has a value
         return result
 
     def add_input(self, tensor: Tensor, name: str) -> Ref:
@@ -113,78 +117,135 @@ class Capture(Mode):
     def finish(self, name: str, arguments: tuple[tuple[Any, ...], dict[str, Any]], result: Any) -> Graph:
         """The graph, once the function has returned *result*."""
         outputs = copied(replace(result, Tensor, self._ref))
-        _find_last_uses(self.nodes, outputs)
+        draft = self._draft
+        for place, (number, tensor, _) in enumerate(draft.constants):
+            first, last = draft.seen[number], draft.seen[self._numbers[id(tensor)]]
+            fixed = (first.layout.shape, first.dtype) == (last.layout.shape, last.dtype)
+            draft.constants[place] = number, tensor, fixed
         self._alive.clear()
-        constants = [
-            dataclasses.replace(constant, fixed=self._numbers[id(constant.tensor)] == constant.value.number)
-            for constant in self.constants
-        ]
-        return Graph(name, self.values, constants, self.nodes, arguments, outputs)
+        return draft.finish(name, arguments, outputs)
 
-    def _new(self, tensor: Tensor, name: str = "") -> int:
-        number = len(self.values)
-        type_ = tensor._type
-        shape = tuple(tensor._array.shape)
-        if not name:
-            name, self._made = str(self._made), self._made + 1
-        self.values.append(Value(number, name, shape, type_.dtype, type_.device, tensor.requires_grad))
+    # ------------------------------------------------------------------------------------------------ tensors
+
+    def _new(self, tensor: Tensor, name: str = "", earlier: int | None = None) -> int:
+        if earlier is not None:
+            name = self._draft.seen[earlier].name
+        else:
+            if not name:
+                name, self._made = str(self._made), self._made + 1
+            name = self._free_name(name)
+        place, layout = self._memory_of(tensor), layout_of(tensor)
+        version = self._draft.memories[place].version
+        seen = Seen(name, place, version, tensor._type.dtype, layout, tensor.requires_grad, earlier)
+        number = self._draft.add(seen)
         self._know(tensor, number)
         return number
 
+    def _free_name(self, name: str) -> str:
+        count, found = 1, name
+        while found in self._taken:
+            count, found = count + 1, f"{name}_{count + 1}"
+        self._taken.add(found)
+        return found
+
     def _know(self, tensor: Tensor, number: int) -> None:
         self._numbers[id(tensor)] = number
-        self._by_array[id(tensor._array)] = number
+        self._by_array[id(tensor._array)] = tensor
         self._alive += (tensor, tensor._array)
         if tensor.requires_grad:
-            self._with_grad.append((tensor, number))
+            self._with_grad.append(tensor)
+
+    def _memory_of(self, tensor: Tensor) -> int:
+        """The number of the memory that *tensor* shows. Memory is known by the array of the tensor that owned it first,
+        which its `Storage` has too, once there is one.
+        """
+        storage = tensor._storage
+        array = tensor._array if storage is None else storage._array
+        number = self._memory_by_array.get(id(array))
+        if number is None:
+            number = self._memory_by_array[id(array)] = len(self._draft.memories)
+            nbytes = math.prod(array.shape) * tensor._type.dtype.itemsize if storage is None else storage.nbytes
+            self._draft.memories.append(Memory(tensor._type.device, nbytes))
+            self._alive.append(array)
+        return number
 
     def _ref(self, tensor: Tensor) -> Ref:
         number = self._numbers.get(id(tensor))
-        return Ref(self._find(tensor) if number is None else number)
+        return Ref(self._find(tensor) if number is None else self._renewed(tensor, number))
+
+    def _renewed(self, tensor: Tensor, number: int) -> int:
+        """The value of a known *tensor* now, which is another than *number* if its memory has been written to."""
+        seen = self._draft.seen[number]
+        memory = self._draft.memories[seen.memory]
+        if seen.version == memory.version:
+            return number
+        new = self._draft.add(seen._replace(version=memory.version, earlier=number))
+        self._know(tensor, new)
+        node = self._draft.nodes[memory.writer]
+        self._draft.nodes[memory.writer] = dataclasses.replace(node, renewed=(*node.renewed, new))
+        return new
 
     def _find(self, tensor: Tensor) -> int:
         known = self._by_array.get(id(tensor._array))
         if known is not None and tensor._node is None:
             return self._insert(DETACH, known, tensor)
-        for known_tensor, number in self._with_grad:
-            if known_tensor._grad is tensor:
-                return self._insert(GRAD_OF, number, tensor)
-        name = self.names.get(id(tensor), "") or f"c{len(self.constants)}"
-        number = self._new(tensor, name)
-        self.constants.append(Constant(self.values[number], tensor))
+        for leaf in self._with_grad:
+            if leaf._grad is tensor:
+                return self._insert(GRAD_OF, leaf, tensor)
+        number = self._new(tensor, self.names.get(id(tensor), "") or f"c{len(self._draft.constants)}")
+        self._draft.constants.append((number, tensor, True))
         return number
 
-    def _insert(self, effect: Effect, source: int, tensor: Tensor) -> int:
-        number = self._new(tensor)
-        self.nodes.append(Node(effect, (Ref(source),), Ref(number)))
+    def _insert(self, effect: Effect, source: Tensor, tensor: Tensor) -> int:
+        given, number = self._ref(source), self._new(tensor)
+        self._draft.nodes.append(Node(effect, (given,), Ref(number)))
         return number
 
     def _result(self, tensor: Tensor) -> Ref:
         number = self._numbers.get(id(tensor))
-        if number is not None and self._fits(self.values[number], tensor):
-            self._know(tensor, number)  # an in-place form may have given it another array
-            return Ref(number)
-        return Ref(self._new(tensor))
+        if number is None:
+            return Ref(self._new(tensor))
+        seen, place = self._draft.seen[number], self._memory_of(tensor)
+        now = (place, self._draft.memories[place].version, tensor._type.dtype, layout_of(tensor), tensor.requires_grad)
+        return Ref(number if seen[1:6] == now else self._new(tensor, earlier=number))
 
-    @staticmethod
-    def _fits(value: Value, tensor: Tensor) -> bool:
-        return value.shape == tuple(tensor._array.shape) and value.dtype is tensor._type.dtype
+    def _written(self, effect: Effect, args: tuple[Any, ...], counts: list[tuple[Tensor, Any, int]]) -> list[Tensor]:
+        """Count the writes of a call, declared ones and others that versions tell of; gives a tensor for each."""
+        known = len(self._draft.memories)
+        tensors = [] if effect.writes is None else leaves_of(args[effect.writes], Tensor)
+        for tensor, array, version in counts:
+            storage = tensor._storage
+            if storage is not None and storage._array is array and storage.version != version:
+                tensors.append(tensor)
+        written = {self._memory_of(tensor): tensor for tensor in tensors}
+        found = [(self._draft.memories[number], one) for number, one in written.items() if number < known]
+        for memory, _ in found:
+            memory.version += 1
+            memory.writer = len(self._draft.nodes)
+        return [tensor for _, tensor in found]
 
-    def _bake(self, op: Op | Effect, result: Any, line: str) -> str:
-        text = repr(result)
+    def _read(self, op: Op | Effect, result: Any) -> Scalar:
+        text, line = repr(result), user_line()
         warn_user(
             f"capture: {op.name}() reads data ({line}); what the program decides by it is the same on each replay",
             BakedValueWarning,
         )
-        return text if len(text) <= 30 else text[:27] + "..."
+        return Scalar(op.name, type(result).__name__, text if len(text) <= 30 else text[:27] + "...")
 
 
-def _find_last_uses(nodes: Sequence[Node], outputs: Any) -> None:
-    kept = {leaf.number for _, leaf in leaves(outputs) if isinstance(leaf, Ref)}
-    for node in reversed(nodes):
-        used = {leaf.number for _, leaf in leaves((node.args, node.outputs)) if isinstance(leaf, Ref)}
-        node.frees = tuple(sorted(used - kept))
-        kept |= used
+def _counts(args: tuple[Any, ...]) -> list[tuple[Tensor, Any, int]]:
+    """The tensors among *args* with the arrays that own their memory, and the versions of that."""
+    pairs = [(tensor, tensor._storage) for tensor in leaves_of(args, Tensor)]
+    return [(one, one._array, 0) if kept is None else (one, kept._array, kept.version) for one, kept in pairs]
+
+
+def _tensors_of(structure: Any) -> Any:
+    """The tensors of a call's result, in lists and tuples; None for all else."""
+    if isinstance(structure, Ref) or not isinstance(structure, (list, tuple)):
+        return structure if isinstance(structure, Ref) else None
+    return (
+        [_tensors_of(item) for item in structure] if isinstance(structure, list) else tuple(map(_tensors_of, structure))
+    )
 
 
 @explaining

@@ -5,7 +5,7 @@ tag to payload, where it has not: ``{"tuple": [1, 2]}``. A tensor is ``{"tensor"
 "strides": ..., "offset": ..., "requires_grad": ...}}``: a view of the array of that name. The text goes into the file's
 metadata:
 
-    polyad          {"version": [1, 2], "object": value, "arrays": {name: {"dtype", "device", "crc32"}}}
+    polyad          {"version": [1, 3], "object": value, "arrays": {name: {"dtype", "device", "crc32"}}}
     polyad.crc32    the checksum of that text
 
 Invariants: only the exact types in `_ENCODERS` are written, so that what is read has the type of what was saved;
@@ -31,8 +31,9 @@ from typing import Any
 from ..base import dtypes
 from ..base.device import Device
 from ..base.layout import Size, is_addressable, is_contiguous
-from ..errors import ArgumentError, ArgumentTypeError, SerializationError
+from ..errors import ArgumentError, ArgumentTypeError, InvalidGraph, SerializationError
 from ..files import parsed
+from ..graph import Graph, parse
 from ..nn.parameter import Buffer, Parameter
 from ..random.generator import Generator
 from ..tensor import Tensor
@@ -53,7 +54,7 @@ __all__ = [
     "where",
 ]
 
-VERSION = (1, 2)
+VERSION = (1, 3)
 DEEPEST = 100
 
 Path = tuple[Any, ...]
@@ -331,6 +332,32 @@ def _decode_generator(decoder: _Decoder, payload: Any, _: int) -> Generator:
     return generator
 
 
+def _encode_graph(encoder: _Encoder, value: Graph, path: Path) -> Any:
+    """A graph is its text and what that leaves out; what cannot be read back is refused now."""
+    text, state = value.text, value.state
+    try:
+        parse(text, state)
+    except InvalidGraph as error:
+        said = error.message.partition(": ")[2]
+        raise Unsupported(
+            f"save: {where(path)} is a graph that no text holds whole: {said}",
+            fix="capture a function that is made of polyad's own, with lists, tuples and dicts around tensors",
+        ) from error
+    return {"graph": {"text": text, "state": encoder.mapping(state, path)}}
+
+
+def _decode_graph(decoder: _Decoder, payload: Any, depth: int) -> Graph | None:
+    if not isinstance(payload, dict) or payload.keys() != {"text", "state"} or not isinstance(payload["text"], str):
+        raise decoder.damaged("has a graph that is not described as one")
+    state = decoder.mapping(payload["state"], depth)
+    if any(value is None for value in state.values()):
+        return None  # the first pass has no tensors
+    try:
+        return parse(payload["text"], state)
+    except InvalidGraph as error:
+        raise damaged(decoder._source, f"holds a graph that is none: {error.message}", fix=error.fix or "") from error
+
+
 _ENCODERS: dict[type, Callable[[_Encoder, Any, Path], Any]] = {
     type(None): lambda _, value, __: value,
     bool: lambda _, value, __: value,
@@ -347,6 +374,7 @@ _ENCODERS: dict[type, Callable[[_Encoder, Any, Path], Any]] = {
     dtypes.DType: lambda _, value, __: {"dtype": value.name},
     Device: lambda _, value, __: {"device": str(value)},
     Generator: _encode_generator,
+    Graph: _encode_graph,
     Tensor: lambda encoder, value, path: {"tensor": encoder.tensor(value, path)},
     Parameter: lambda encoder, value, path: {"parameter": encoder.tensor(value, path)},
     Buffer: lambda encoder, value, path: {"buffer": encoder.tensor(value, path)},
@@ -579,6 +607,7 @@ _DECODERS: dict[str, Callable[[_Decoder, Any, int], Any]] = {
     "dtype": lambda _, payload, __: _DTYPES[payload],
     "device": _decode_device,
     "generator": _decode_generator,
+    "graph": _decode_graph,
     "dataclass": _decode_dataclass,
     "tensor": lambda decoder, payload, _: decoder.tensor(payload),
     "parameter": lambda decoder, payload, _: decoder.parameter(payload, Parameter),

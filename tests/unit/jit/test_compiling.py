@@ -13,8 +13,9 @@ from polyad_tier0.backend import StorageOnly
 import polyad
 from polyad import backends
 from polyad.backend import API_VERSION, BackendInfo, Capabilities
-from polyad.backend.graphs import CapturedGraph, GraphValue
 from polyad.errors import CompilerFailure, KernelFailure
+from polyad.graph import Graph
+from polyad.graph.structure import Ref
 
 KNOWN = {
     "mul": operator.mul,
@@ -36,35 +37,35 @@ class Compiler(StorageOnly):
 
     def __init__(self, features: tuple[str, ...] = ("graphs",)) -> None:
         self.info = BackendInfo("whole", API_VERSION, Capabilities(features=frozenset(features)), indexed=False)
-        self.asked: list[CapturedGraph] = []
+        self.asked: list[Graph] = []
         self.runs = 0
         self.failure = ""
         self.wrong_shape = False
 
-    def compile_graph(self, graph: CapturedGraph) -> Any:
+    def compile_graph(self, graph: Graph) -> Any:
         self.asked.append(graph)
         if self.failure:
             raise CompilerFailure(self.failure)
-        if any(call.op not in KNOWN for call in graph.calls):
+        if any(node.name not in KNOWN for node in graph):
             return None
 
         def run(*arrays: Any) -> list[Any]:
             self.runs += 1
-            given = zip((*graph.inputs, *graph.constants), arrays, strict=True)
-            found = {id(value): array.values() for value, array in given}
+            given = zip((*graph.inputs, *(constant.value for constant in graph.constants)), arrays, strict=True)
+            found = {value.number: array.values() for value, array in given}
 
             def filled(operand: Any) -> Any:
-                if isinstance(operand, tuple):
+                if isinstance(operand, list):
                     return [filled(part) for part in operand]
-                return found[id(operand)] if isinstance(operand, GraphValue) else operand
+                return found[operand.number] if isinstance(operand, Ref) else operand
 
-            for call in graph.calls:
-                (result,) = call.results
-                found[id(result)] = KNOWN[call.op](*map(filled, call.operands), *call.params.values())
+            for node in graph:
+                (result,) = node.results
+                found[result] = KNOWN[node.name](*map(filled, node.operands), *node.params.values())
             results = []
-            for value in graph.outputs:
-                made = np.array(found[id(value)], order="C")
-                results.append(self.from_host(made[:1] if self.wrong_shape else made, value.dtype, graph.device))
+            for value in graph.results:
+                made = np.array(found[value.number], order="C")
+                results.append(self.from_host(made[:1] if self.wrong_shape else made, value.dtype, value.device))
             return results
 
         return run
@@ -99,17 +100,18 @@ def test_what_a_backend_is_shown(whole) -> None:
     weight = ones(3)
     polyad.jit.capture(lambda x: polyad.cat([x.T * weight, x]).relu(), ones(3, 3))(ones(3, 3))
     (graph,) = whole.asked
-    assert (graph.device, len(graph.inputs), len(graph.constants)) == (polyad.device("whole"), 1, 1)
-    assert [call.op for call in graph.calls] == ["permute", "mul", "cat", "relu"]
-    permute, mul, cat, relu = graph.calls
-    assert permute.operands == (graph.inputs[0],)
+    assert {storage.device for storage in graph.storages} == {polyad.device("whole")}
+    (x,), (constant,) = graph.inputs, graph.constants
+    assert [node.name for node in graph] == ["permute", "mul", "cat", "relu"]
+    permute, mul, cat, relu = graph.nodes
+    assert permute.operands == (Ref(x.number),)
     assert permute.params == {"dims": (1, 0)}
-    assert mul.operands == (permute.results[0], graph.constants[0])
-    assert cat.operands == ((mul.results[0], graph.inputs[0]),)
-    assert graph.outputs == relu.results
-    assert graph.outputs[0].shape == (6, 3)
+    assert mul.operands == (Ref(*permute.results), Ref(constant.value.number))
+    assert cat.operands == ([Ref(*mul.results), Ref(x.number)],)
+    assert [value.number for value in graph.results] == list(relu.results)
+    assert graph.results[0].shape == (6, 3)
     with pytest.raises(AttributeError):
-        graph.calls = ()
+        graph.nodes = ()
 
 
 def test_a_declined_graph_is_replayed_and_not_asked_for_again(whole) -> None:

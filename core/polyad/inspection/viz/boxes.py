@@ -17,7 +17,7 @@ from ...errors import ArgumentTypeError, AutogradError
 from ...history.node import Leaf, Output
 from ...tensor import Tensor
 
-__all__ = ["Box", "Chart", "cut", "of_captured", "of_tensors", "references", "shape_text"]
+__all__ = ["Box", "Chart", "cut", "of_captured", "of_tensors", "shape_text"]
 
 MOST_USES = 3
 """A leaf with more uses is drawn beside each of them."""
@@ -123,33 +123,18 @@ def of_captured(graph: Any, most: int, fold: bool | None) -> Chart:
             Box(value.name, [shape_text(value.shape)], "parameter", f"constant {value.name}: {value}")
         )
     for node in graph.nodes:
-        results = list(references(node.outputs))
-        shapes = [shape_text(graph.values[number].shape) for number in results]
+        shapes = [shape_text(graph.values[number].shape) for number in node.results]
         here = add(Box(node.name, shapes[:3], "op", f"{node.name} {node.line}".strip()))
-        from_left.arrows += [
-            (box_of[number], here) for number in dict.fromkeys(references(node.args)) if number in box_of
-        ]
-        box_of.update((number, here) for number in results)
-    for number in dict.fromkeys(references(graph.outputs)):
-        value = graph.values[number]
+        from_left.arrows += [(box_of[number], here) for number in node.uses if number in box_of]
+        box_of.update((number, here) for number in node.makes)
+    for value in graph.results:
         here = add(Box("result", [shape_text(value.shape)], "output", f"result: {value}"))
-        if number in box_of:
-            from_left.arrows.append((box_of[number], here))
+        if value.number in box_of:
+            from_left.arrows.append((box_of[value.number], here))
     # The same order as of tensors: from the outputs on.
     last = len(from_left.boxes) - 1
     arrows = [(last - start, last - end) for start, end in from_left.arrows]
     return _reduced(Chart(from_left.boxes[::-1], arrows), most, fold)
-
-
-def references(value: Any) -> Iterator[int]:
-    """The numbers of the values that a captured call names."""
-    if type(value).__name__ == "Ref":
-        yield value.number
-    elif isinstance(value, (list, tuple)):
-        for part in value:
-            yield from references(part)
-    elif isinstance(value, dict):
-        yield from references(list(value.values()))
 
 
 def _tensors_by_path(value: Any, path: str) -> Iterator[tuple[str, Tensor]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from .boxes import Box, Chart, cut, references, shape_text
+from .boxes import Box, Chart, cut, shape_text
 
 __all__ = ["of_modules"]
 
@@ -44,18 +44,18 @@ def of_modules(graph: Any, depth: int, most: int) -> Chart:
             if box.number not in boxes:
                 boxes[box.number] = add(Box(box.path, [box.type], "module", f"{box.path}: {box.type}", frames))
             here = boxes[box.number]
-        for number in dict.fromkeys(references(node.args)):
+        for number in node.uses:
             if number in waiting and box is None:
                 value = waiting.pop(number)
                 about = f"constant {value.name}: {value}"
                 box_of[number] = add(Box(value.name, [], "parameter", about, frames))
             if number in box_of:
                 connect(number, here)
-        box_of.update((number, here) for number in references(node.outputs))
-    for number in dict.fromkeys(references(graph.outputs)):
-        here = add(Box("result", [], "output", f"result: {graph.values[number]}"))
-        if number in box_of:
-            connect(number, here)
+        box_of.update((number, here) for number in node.makes)
+    for value in graph.results:
+        here = add(Box("result", [], "output", f"result: {value}"))
+        if value.number in box_of:
+            connect(value.number, here)
     return cut(_turned(chart, labels), most)
 
 

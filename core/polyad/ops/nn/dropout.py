@@ -22,7 +22,6 @@ from ...random.generator import Generator, default_generator
 from ...tensor import Tensor
 from ...tensor.tensor import check_tensor
 from ..random.sampling import _chances
-from .activation.arguments import call_or_write
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -125,7 +124,15 @@ def _zeroed(op: str, input: Tensor, p: float, training: bool, inplace: bool, bat
     noise = _noise(op, input, shape, p)
     if p < 1:
         noise = noise * (1 / (1 - p))
-    return call_or_write(op, lambda x: x * noise, input, inplace)
+    return _given_back(op, input * noise, input, inplace)
+
+
+def _given_back(op: str, result: Tensor, input: Tensor, inplace: bool) -> Tensor:
+    """*result*, written into *input* if *inplace*. What was drawn is in no function, so that a graph draws it anew."""
+    if not inplace:
+        return result
+    check_writable(op + "_", input)
+    return write(op + "_", input, result)
 
 
 def of_channels(op: str, input: Tensor, p: float, training: bool, inplace: bool) -> Tensor:
@@ -207,11 +214,11 @@ def _drop_to_floor(op: str, input: Tensor, p: float, training: bool, inplace: bo
         return input
     noise = _noise(op, input, shape, p)
     if p == 1:
-        return call_or_write(op, lambda x: x * noise, input, inplace)
+        return _given_back(op, input * noise, input, inplace)
     # An affine map brings mean and variance back to 0 and 1 (Klambauer et al. 2017, "alpha dropout").
     scale = 1 / math.sqrt((SELU_FLOOR**2 * p + 1) * (1 - p))
     shift = (noise - 1) * (SELU_FLOOR * scale) + SELU_FLOOR * scale * p
-    return call_or_write(op, lambda x: x * (noise * scale) + shift, input, inplace)
+    return _given_back(op, input * (noise * scale) + shift, input, inplace)
 
 
 @function(namespace="nn.functional", also={"train": "training"})

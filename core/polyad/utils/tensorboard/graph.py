@@ -50,22 +50,9 @@ def nodes_of(model: Any, inputs: Any = None) -> Iterator[tuple[str, str, list[st
     for number, node in enumerate(graph):
         modules = node.modules[-1].path.split(".") if node.modules else []
         name = "/".join((type(model).__name__, *modules, f"{node.name}_{number}"))
-        outputs = list(_numbers(node.outputs))
-        yield name, node.name, [names[n] for n in _numbers(node.args)], str(graph.values[outputs[0]]) if outputs else ""
-        names.update(dict.fromkeys(outputs, name))
-
-
-def _numbers(structure: Any) -> Iterator[int]:
-    """The numbers of the values in a nesting, in order."""
-    if isinstance(structure, dict):
-        structure = structure.values()
-    elif hasattr(structure, "number"):
-        yield structure.number
-        return
-    elif not isinstance(structure, list | tuple):
-        return
-    for item in structure:
-        yield from _numbers(item)
+        remark = str(graph.values[node.results[0]]) if node.results else ""
+        yield name, node.name, [names[number] for number in node.uses], remark
+        names.update(dict.fromkeys(node.makes, name))
 
 
 def graph_event(model: Any, inputs: Any = None) -> Any:

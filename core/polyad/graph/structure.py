@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
+
+T = TypeVar("T")
 
 
 class Ref(NamedTuple):
@@ -55,3 +57,14 @@ def leaves(structure: Any, path: str = "") -> Iterator[tuple[str, Any]]:
             yield from leaves(item, f"{path}[{key!r}]")
     else:
         yield path, structure
+
+
+def leaves_of(structure: Any, leaf_type: type[T]) -> list[T]:
+    """Every leaf of type *leaf_type*, in order."""
+    if isinstance(structure, leaf_type):
+        return [structure]
+    if isinstance(structure, dict):
+        structure = structure.values()
+    elif isinstance(structure, Ref) or not isinstance(structure, (list, tuple)):
+        return []
+    return [leaf for item in structure for leaf in leaves_of(item, leaf_type)]

@@ -1,0 +1,24 @@
+"""The graph: what a computation is, whoever wrote it down. `polyad.jit.capture` makes one of a call.
+
+values.py      memory, tensors over it at one time, constants, numbers that are read
+graph.py       calls in their order: `Node`, `Graph`
+structure.py   tensors inside of nested lists, tuples and dicts
+replay.py      the same calls again
+whole.py       graphs that a backend compiles as a whole
+building.py    how a graph is written, by a tracer or from a text
+verify.py      whether a graph can be what it says
+text.py        how a graph prints, and
+parsing.py     how that is read
+
+Invariants: a graph is not changed, a pass makes another. Each value is made before it is used, by one node or from
+outside. A value that is used names the present version of its storage; each write makes the next.
+"""
+
+from __future__ import annotations
+
+from .graph import Graph, Node
+from .parsing import parse
+from .values import Constant, ModuleCall, Scalar, Storage, Value
+from .verify import verify
+
+__all__ = ["Constant", "Graph", "ModuleCall", "Node", "Scalar", "Storage", "Value", "parse", "verify"]

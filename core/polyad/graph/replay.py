@@ -1,0 +1,160 @@
+"""Replaying a graph: the same calls through dispatch.
+
+So a replay records gradients, obeys modes, writes where the function wrote and draws random numbers anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..base.state import state
+from ..errors import ArgumentError, ArgumentTypeError, DeviceError, DTypeError, ShapeError
+from ..tensor import Tensor
+from .graph import Graph, Node
+from .structure import Ref, leaves, replace
+from .values import Value
+from .whole import compile_graph
+
+
+def replay(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What `Graph.__call__` gives."""
+    found = _bind(graph, args, kwargs)
+    for constant in graph.constants:
+        if constant.fixed:
+            _check(graph.name, f"constant {constant.value.name}", constant.value, constant.tensor)
+        found[constant.value.number] = constant.tensor
+    asked = graph._asked
+    if not asked:
+        asked.append(compile_graph(graph))
+    compiled = asked[0]
+    if compiled is not None and compiled.fits(found):
+        return _substitute(graph.outputs, compiled(found))
+    ambient = state.grad_enabled
+    try:
+        for node in graph.nodes:
+            state.grad_enabled = ambient if node.grad is None else node.grad
+            _carry_out(graph, node, found)
+    finally:
+        state.grad_enabled = ambient
+    return _substitute(graph.outputs, found)
+
+
+def _carry_out(graph: Graph, node: Node, found: dict[int, Tensor]) -> None:
+    try:
+        _store(node.outputs, node.op.call(*_substitute(node.args, found)), found)
+    except Exception as error:
+        resized = _resized(graph, node, found)
+        if resized is None:
+            raise
+        raise resized from error
+    for number in node.renewed:
+        found[number] = found[graph.values[number].earlier]  # type: ignore[index]
+    for number in node.frees:
+        found.pop(number, None)
+
+
+def _resized(graph: Graph, node: Node, found: Mapping[int, Tensor]) -> ShapeError | None:
+    """The error for a *node* that fails on operands of other sizes than those captured; None if they are the same.
+    How many elements a mask or `nonzero` finds follows from data, and what is done with them may be baked in.
+    """
+    for _, leaf in leaves(node.args):
+        if isinstance(leaf, Ref) and found[leaf.number]._array.shape != graph.values[leaf.number].shape:
+            value, given = graph.values[leaf.number], found[leaf.number]
+            return ShapeError(
+                f"{graph.name}: {node.name} was captured for an operand of shape {value.shape}, and gets one of "
+                f"shape {tuple(given.shape)}: the size follows from the data",
+                operands={"given": given},
+                fix="capture again with such data, or use an op whose result has a size of its own, such as where",
+            )
+    return None
+
+
+def _bind(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[int, Tensor]:
+    wanted, given = _arguments(graph.arguments), _arguments((args, kwargs))
+    for path in [*wanted, *given]:
+        if path not in given or path not in wanted:
+            verb = "is missing" if path not in given else "is not an argument of the example call"
+            raise ArgumentTypeError(
+                f"{graph.name}: {argument_name(path)} {verb}",
+                notes={"captured": ", ".join(argument_name(path) for path in wanted) or "no arguments"},
+                fix="call the graph with arguments nested as in the example call, or capture again",
+            )
+    found: dict[int, Tensor] = {}
+    for path, leaf in wanted.items():
+        value, name = given[path], argument_name(path)
+        if not isinstance(leaf, Ref):
+            _check_same(graph.name, name, leaf, value)
+            continue
+        _check(graph.name, name, graph.values[leaf.number], value)
+        if found.setdefault(leaf.number, value) is not value:
+            other = graph.values[leaf.number].name
+            raise ArgumentError(
+                f"{graph.name}: {name} must be the same tensor as {other}, as it was in the example call",
+                fix="capture again with two tensors as examples",
+            )
+    return found
+
+
+def _arguments(structure: tuple[tuple[Any, ...], dict[str, Any]]) -> dict[str, Any]:
+    return {path: leaf for path, leaf in leaves(structure) if path not in ("[0]", "[1]")}
+
+
+def argument_name(path: str) -> str:
+    """The user's name for a leaf of (args, kwargs): ``input 0``, ``input 1['x']``, ``mask``."""
+    if path.startswith("[0]["):
+        number, _, rest = path[4:].partition("]")
+        return f"input {number}{rest}"
+    if path.startswith("[1]['"):
+        name, _, rest = path[5:].partition("']")
+        return name + rest
+    return path
+
+
+def _check_same(graph: str, name: str, captured: Any, given: Any) -> None:
+    try:
+        same = captured is given or bool(type(captured) is type(given) and captured == given)
+    except Exception:
+        same = False
+    if not same:
+        raise ArgumentError(
+            f"{graph}: {name} is baked into the graph",
+            operands={"captured": captured, "given": given},
+            fix="pass the captured value, or capture again with this one",
+        )
+
+
+def _check(graph: str, name: str, value: Value, tensor: Any) -> None:
+    if not isinstance(tensor, Tensor):
+        raise ArgumentTypeError(
+            f"{graph}: {name} is {type(tensor).__name__}, not a tensor",
+            notes={"captured": str(value)},
+            fix="pass a tensor",
+        )
+    if tensor._array.shape == value.shape and tensor._type.dtype is value.dtype and tensor._type.device == value.device:
+        return
+    error: type[ShapeError | DTypeError | DeviceError]
+    if tensor._array.shape != value.shape:
+        error, wrong = ShapeError, f"shape {tuple(tensor.shape)}, the graph was captured with {value.shape}"
+    elif tensor.dtype is not value.dtype:
+        error, wrong = DTypeError, f"dtype {tensor.dtype.name}, the graph was captured with {value.dtype.name}"
+    else:
+        error, wrong = DeviceError, f"device {tensor.device}, the graph was captured on {value.device}"
+    raise error(
+        f"{graph}: {name} has {wrong}",
+        operands={"given": tensor},
+        notes={"captured": str(value)},
+        fix="shapes, dtypes and devices are baked in: capture again with an example like this one",
+    )
+
+
+def _substitute(structure: Any, found: dict[int, Tensor]) -> Any:
+    return replace(structure, Ref, lambda ref: found[ref.number])
+
+
+def _store(outputs: Any, result: Any, found: dict[int, Tensor]) -> None:
+    if isinstance(outputs, Ref):
+        found[outputs.number] = result
+    elif isinstance(outputs, (list, tuple)):
+        for part, tensor in zip(outputs, result, strict=True):
+            _store(part, tensor, found)

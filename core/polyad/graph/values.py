@@ -1,0 +1,150 @@
+"""What a graph is about: memory, tensors over it, tensors from outside, numbers that are read on the way.
+
+A `Storage` is memory. A `Value` is a tensor over some of it at one time: which storage, how often that had been
+written, and in which layout it is shown. So a view is a value over the storage of another, a write makes a value with
+the next version, and two values alias exactly if they name one storage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from ..errors import ArgumentError, PolyadError
+
+if TYPE_CHECKING:
+    from ..base.device import Device
+    from ..base.dtypes import DType
+    from ..base.layout import Layout, Shape
+    from ..tensor import Tensor
+
+Role = Literal["input", "state", "output", "temporary"]
+"""Whose memory a storage is: an input's, a constant's, that of a new result, or the graph's alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Storage:
+    """Memory.
+
+    Attributes:
+        number: its place among the graph's storages.
+        nbytes: its size.
+        role: whose it is.
+    """
+
+    number: int
+    nbytes: int
+    device: Device
+    role: Role
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A tensor at one time, before there is data.
+
+    Attributes:
+        number: its place among the graph's values; a `polyad.graph.structure.Ref` names it by this.
+        name: the tensor's: an input's or parameter's name, else a number.
+        storage: the memory that it shows.
+        version: how often the graph had written to that memory.
+        dtype: of its elements, which the layout counts.
+        layout: shape, strides and offset.
+        requires_grad: whether it required a gradient when it was captured.
+        earlier: the number of the same tensor's value before it was written to, or shown other memory; None for the
+            first.
+    """
+
+    number: int
+    name: str
+    storage: Storage
+    version: int
+    dtype: DType
+    layout: Layout
+    requires_grad: bool = False
+    earlier: int | None = None
+
+    @property
+    def shape(self) -> Shape:
+        """The size of each dimension."""
+        return self.layout.shape
+
+    @property
+    def device(self) -> Device:
+        """Where the memory is."""
+        return self.storage.device
+
+    def __str__(self) -> str:
+        return f"{self.dtype.name} {self.shape} on {self.device}"
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A tensor that the function used and did not make. Held by reference: its present contents count on each replay.
+
+    Attributes:
+        fixed: whether it must have the captured shape; not if the function itself gives it another (``out=``).
+    """
+
+    value: Value
+    tensor: Tensor
+    fixed: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """What is known at run time only and is no tensor: what an effect read on the host.
+
+    Attributes:
+        source: the effect that reads it.
+        type: the name of its Python type.
+        baked: what it came to in the captured call, as text; what the program decided by it is part of the graph.
+    """
+
+    source: str
+    type: str
+    baked: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """What a check of elements raises, as far as a text can say it: in a captured call it is a function.
+
+    Attributes:
+        kind: the class of the error.
+        title: whose check it is.
+    """
+
+    kind: type[PolyadError]
+    title: str
+
+    @classmethod
+    def from_example(cls, error: Callable[..., PolyadError]) -> Refusal:
+        """What *error* raises, from an example."""
+        try:
+            example = error((), 0)
+        except Exception:
+            return cls(ArgumentError, "check")
+        return cls(type(example), example.message.partition(":")[0])
+
+    def __call__(self, position: tuple[int, ...], value: int) -> PolyadError:
+        """The error for the element at *position*."""
+        return self.kind(
+            f"{self.title}: the element at {position} is not one that it takes",
+            fix="see the function's documentation for what it takes",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleCall:
+    """A call of a submodule of the captured model.
+
+    Attributes:
+        path: where the submodule is in the model: ``encoder.layers.0``.
+        type: the name of its class.
+        number: which of the calls of submodules it is, in order.
+    """
+
+    path: str
+    type: str
+    number: int
