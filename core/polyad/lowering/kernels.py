@@ -11,7 +11,7 @@ from ..backend.choosing import Declined
 from ..backend.interface import Signature, TensorType
 from ..backend.preparation import prepare, writing
 from ..backend.runtime import Runtime
-from ..base.layout import Layout
+from ..base.layout import Layout, contiguous_strides
 from ..codegen.kernels import PointwiseKernel, generated_kernels
 from ..codegen.kernels.layouts import LayoutCache
 from ..codegen.kernels.pointwise import check_one_shape
@@ -77,6 +77,7 @@ def _by_body(op: Op, types: Signature, runtime: Runtime) -> Callable[..., Any]:
     kernels = [LoweredKernel(op, types, runtime, pointwise, composed=_declined)]
     places = [place for place, entry in enumerate(types) if isinstance(entry, TensorType) and not entry.zero_dim]
     one_shape = isinstance(op.structure, Pointwise) and not op.structure.broadcasts
+    laid_out_by_rule = pointwise and (op.ordered or len(op.outputs) > 1)
 
     def call(*args: Any, **out: Any) -> Any:
         if one_shape:
@@ -84,6 +85,11 @@ def _by_body(op: Op, types: Signature, runtime: Runtime) -> Callable[..., Any]:
             for place in places:
                 if args[place].shape != shape:
                     raise Declined
+        if laid_out_by_rule and not out:
+            layouts = {runtime.layout(args[place]) for place in places}
+            plain = all(layout.strides == contiguous_strides(layout.shape) for layout in layouts)
+            if not (plain or (len(layouts) == 1 and not op.ordered)):
+                raise Declined  # the kernel would lay all results out as all operands together are
         try:
             return kernels[0](*args, **out)
         except Declined:
