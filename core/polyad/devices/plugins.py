@@ -131,7 +131,7 @@ def candidate_kernels(backend: Backend, op: str) -> list[Kernel]:
     if own is not None:
         ranked.insert(0, (0, own if own.origin else replace(own, origin=type(backend).__module__.partition(".")[0])))
     ranked.sort(key=lambda pair: -pair[0])  # stable: at equal priority the backend's own comes first
-    generated = _by_runtime(backend, op) if _offering else None
+    generated = _generated_kernel(backend, op) if _offering else None
     if generated is not None:
         ranked.insert(sum([priority > 0 for priority, _ in ranked]), (0, generated))
     kernels: list[Kernel] = []
@@ -220,7 +220,7 @@ def _leave_out(name: str, error: BaseException) -> None:
     _warn(name, "failed")
 
 
-def _by_runtime(backend: Backend, op: str) -> Kernel | None:
+def _generated_kernel(backend: Backend, op: str) -> Kernel | None:
     """The kernel of *op* that is generated for a plug-in's runtime; None where there is none of either."""
     device_type = backend.info.name
     offered = runtime_for(Device(device_type, None if device_type == "cpu" else 0))

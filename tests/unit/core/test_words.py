@@ -22,7 +22,7 @@ ALLOWED = {
 
 TOLERATED = {
     "_MOST", "_NAMES", "_PACK", "_PLAIN", "_check_shapes", "_check_tensors", "_device", "_draw", "_flat", "_number",
-    "_numbers", "_parts", "_places", "_power", "_read", "_run", "_size", "_table", "_text", "_write",
+    "_numbers", "_parts", "_places", "_power", "_read", "_run", "_size", "_text", "_write",
 }  # fmt: skip
 """Private names that mean something else in each of many modules, and are not replaced yet. None may be added."""
 
