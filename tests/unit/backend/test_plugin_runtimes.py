@@ -162,7 +162,7 @@ def test_what_a_compiler_refuses_is_warned_of_and_computed_by_others(install) ->
     assert "example" not in plugins.broken_plugins()
 
 
-def test_native_exceptions_are_ops_and_what_is_not_lowered_is_not(monkeypatch) -> None:
+def test_native_exceptions_are_ops_and_each_is_named_once() -> None:
     from polyad_native import measured
 
     named = {*measured.EARLIER, *measured.SLOWER, *measured.NOT_LOWERED, *measured.DEGREES}
