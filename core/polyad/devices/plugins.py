@@ -204,7 +204,9 @@ def _watched(runtime: Runtime, name: str) -> Runtime:
                 raise
             except Exception as error:
                 _leave_out(name, error)
-        raise CompilerFailure(f"{what}: plug-in {name!r} is left out: {_broken[name]}")
+        raise CompilerFailure(
+            f"{what}: plug-in {name!r} is left out: {_broken[name]}", fix="upgrade the plug-in, or uninstall it"
+        )
 
     runtime.compile = watched  # type: ignore[method-assign]
     return runtime
