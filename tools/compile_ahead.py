@@ -23,16 +23,18 @@ import polyad
 import polyad_native.ahead
 from polyad import bfloat16, float32, float64, int64
 from polyad.backend.c_compiler import Libraries
+from polyad.base import provided
+from polyad.dispatch.catalogue import OPS
 from polyad.errors import PolyadError
 from polyad_conformance.checks.modules import as_tensors, draw, tensors_in
 from polyad_conformance.modules import ModuleSample, module_samples
 from polyad_native.choosing import LEAST
 from polyad_native.compiler import VECTOR_TEST, libraries, vector_math
-from polyad_native.generated import BODIES, PRIMITIVES
+from polyad_native.measured import least_elements
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks" / "peers"))
 from programs import PROGRAMS
-from workloads import OPS, OPTIMIZERS, TRAINING
+from workloads import OPS as WORKLOADS, OPTIMIZERS, TRAINING
 
 Noted = dict[str, tuple[str, tuple[str, ...], str]]
 """By key: a source, its flags, and what it is for."""
@@ -55,7 +57,7 @@ def calls() -> Iterator[Callable[[], Any]]:
     """What programs call: programs, workloads, layers, and each op by the ways in which its name can be called."""
     for program in PROGRAMS.values():
         yield lambda program=program: program(polyad)
-    for workload in (*TRAINING.values(), *OPS.values(), *OPTIMIZERS.values()):
+    for workload in (*TRAINING.values(), *WORKLOADS.values(), *OPTIMIZERS.values()):
         step = workload(polyad)
         yield step
         yield step
@@ -63,11 +65,11 @@ def calls() -> Iterator[Callable[[], Any]]:
     for sample in module_samples():
         yield lambda sample=sample: layer(sample)
     functional = polyad.nn.functional
-    for name in (*PRIMITIVES, *BODIES):
+    for name, primitive in generated():
         function = getattr(polyad, name, None) or getattr(functional, name, None)
         for dtype in (float32, bfloat16, float64, int64) if function is not None else ():
             real = dtype in (float32, bfloat16)
-            if not real and name not in PRIMITIVES:
+            if not real and not primitive:
                 continue
             x = polyad.rand(64, 64).mul(4).to(dtype)
             for operands in ((x,), (x, x), (x, 2), (x, x[0])) if dtype is float32 else ((x,), (x, x)):
@@ -86,6 +88,14 @@ def calls() -> Iterator[Callable[[], Any]]:
     for name in ("softmax", "log_softmax"):
         for dim in (0, 1):
             yield lambda name=name, dim=dim: getattr(x, name)(dim)
+
+
+def generated() -> Iterator[tuple[str, bool]]:
+    """The ops whose kernels are generated, and whether they have no body."""
+    for name in sorted(OPS.names()):
+        kind = provided.generated_kind(name)
+        if kind and least_elements(name, kind) is not None:
+            yield name, kind == "primitive"
 
 
 def in_bfloat16(step: Callable[[], Any]) -> None:

@@ -14,6 +14,7 @@
     waiting.py       warnings where the host waits for a device
     markers.py       ranges with a name, for a vendor's profiler
     runtime.py       what a device does with generated source: compile, launch, allocate
+    choosing.py      two kernels of an op, one for large tensors
     graphs.py        a captured call as a backend sees it
     dense.py         devices whose arrays have no strides
     c_compiler.py    the machine's C compiler, for devices whose kernels run on the host

@@ -51,6 +51,10 @@ def addresses_of(kernel: Kernel, types: Signature, args: Sequence[Any] | None = 
     """Where the code of *kernel* for calls of the signature *types* is. *args*: the arrays, numbers and parameters of
     such a call, if there is one; what depends on sizes needs them.
     """
+    if kernel.over is not None and kernel.addresses is not None:
+        taking = (other for other in kernel.outranked if not types or prepare(other, types) is not None)
+        other = next(taking, None)
+        return tuple(kernel.addresses(types, args, () if other is None else addresses_of(other, types, args)))
     if kernel.addresses is not None:
         return tuple(kernel.addresses(types, args))
     function = kernel.function if kernel.specialize is None else prepare(replace(kernel, contiguous=False), types)

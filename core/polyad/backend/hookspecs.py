@@ -16,8 +16,10 @@ from .api_version import API_VERSION as API_VERSION
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from ..base.device import Device
     from .capabilities import BackendInfo
     from .interface import Backend, KernelSupply
+    from .runtime import Runtime
 
 hookspec = pluggy.HookspecMarker("polyad")
 hookimpl = pluggy.HookimplMarker("polyad")
@@ -39,6 +41,16 @@ def polyad_create_backend() -> Backend:  # type: ignore[empty-body]
 @hookspec
 def polyad_kernels() -> Iterable[KernelSupply]:  # type: ignore[empty-body]
     """Kernels for devices that the plug-in does not own. Called once, on the first use of any device."""
+
+
+@hookspec
+def polyad_runtime(device: Device) -> Runtime | None:
+    """What runs generated kernels on a device that the plug-in does not own; None for all others.
+
+    Called once for each device, when a kernel for it is first looked for: with it core makes kernels of primitives
+    and composites as it does where a backend has a `Backend.runtime`. `Runtime.pays_from` says which of them outrank
+    the backend's own. Let nothing heavy happen before `Runtime.compile`.
+    """
 
 
 @hookspec

@@ -98,10 +98,13 @@ class Kernel:
             ``call(rows, params)`` carries out ``function(*row, *params)`` for each row of arrays and writes the results
             over the operands that the op names. It returns whether it did; if not, nothing was written.
         partial: for a composite: it may return NotImplemented for a call, whose results the op's body then computes.
+        over: for a kernel that hands calls on: ``over(types, other, into)`` is called once a signature, as *specialize*
+            is, with the kernel that would compute without this one, and with the same that takes ``out``.
+        outranked: the kernels after this one, which core finds for *over*, best first.
         origin: who supplied it, for `polyad.explain`.
         addresses: ``addresses(types, args)`` says where the code is that computes calls of a signature, for `polyad ops
             NAME --device D`: needed where that is not *function*, because another language or another kernel does the
-            work. *args* is such a call, or None.
+            work. *args* is such a call, or None. With *over* a third argument is where what it outranks is.
     """
 
     function: Callable[..., Any]
@@ -114,7 +117,9 @@ class Kernel:
     store: Callable[[Any, DType], Any] | None = None
     many: Callable[[Signature], Many | None] | None = None
     partial: bool = False
-    addresses: Callable[[Signature, Sequence[Any] | None], Sequence[KernelAddress]] | None = None
+    addresses: Callable[..., Sequence[KernelAddress]] | None = None
+    over: Callable[[Signature, Callable[..., Any], Callable[..., Any]], Callable[..., Any] | None] | None = None
+    outranked: tuple[Kernel, ...] = ()
 
 
 KernelTable = Mapping[str, Kernel | Callable[..., Any]]

@@ -32,13 +32,55 @@ def prepare(kernel: Kernel, types: Signature, typing: Typing | None = None) -> C
     ):
         return None
     function: Callable[..., Any] | None = kernel.function
-    if kernel.specialize is not None:
+    if kernel.over is not None:
+        function = _over_others(kernel, types, typing)
+    elif kernel.specialize is not None:
         function = kernel.specialize(types)
     if function is not None and typing is not None and (kernel.load is not None or kernel.store is not None):
         function = _with_conversions(function, kernel, types, typing)
     if function is not None and kernel.contiguous:
         return _with_contiguous_operands(function, types)
     return function
+
+
+def takes_out(kernel: Kernel) -> bool:
+    """Whether the callable that `prepare` gives for *kernel* takes ``out``."""
+    return kernel.out and not (kernel.contiguous or kernel.store)
+
+
+def _over_others(kernel: Kernel, types: Signature, typing: Typing | None) -> Callable[..., Any] | None:
+    """The callable of a kernel that hands calls on: to the first of those that it outranks, else to the op's body."""
+    assert kernel.over is not None
+    for other in kernel.outranked:
+        plain = prepare(other, types, typing)
+        if plain is not None:
+            return kernel.over(types, plain, plain if takes_out(other) else writing(plain, types))
+    return kernel.over(types, left_to_the_body, left_to_the_body) if kernel.partial else None
+
+
+def unspecialized(*operands: Any) -> Any:
+    """What stands for the function of a kernel that is written for each signature."""
+    raise AssertionError("written for each signature")
+
+
+def left_to_the_body(*args: Any, out: Any = None) -> Any:
+    """The kernel of a composite that nobody wrote one for."""
+    return NotImplemented
+
+
+def writing(kernel: Callable[..., Any], types: Signature) -> Callable[..., Any]:
+    """*kernel*, which gives new arrays, with ``out``."""
+    backends = [entry.backend for entry in flat(types) if isinstance(entry, TensorType)]
+
+    def call(*args: Any, out: Any = None) -> Any:
+        result = kernel(*args)
+        if out is None or result is NotImplemented:
+            return result
+        for target, array in zip(out, result) if isinstance(out, tuple) else ((out, result),):
+            backends[0].copy(target, array)
+        return out
+
+    return call
 
 
 def _as_given(value: Any, dtype: DType) -> Any:

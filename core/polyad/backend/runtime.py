@@ -7,9 +7,12 @@ backend gives it to core by `Backend.runtime`.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any
+
+from .choosing import Call, or_other
 
 if TYPE_CHECKING:
     from ..base.device import Device
@@ -18,7 +21,7 @@ if TYPE_CHECKING:
     from ..codegen.dialects import Dialect
     from ..codegen.elementwise import KernelSource
     from ..codegen.hardware import DeviceDescription
-    from .interface import Backend
+    from .interface import Backend, Signature
 
 Launch = Callable[[Sequence[Any], tuple[bytes, ...]], None]
 """Runs a kernel with known geometry: ``launch(arrays, numbers)``. The arrays are results, then operands, in the order
@@ -94,6 +97,31 @@ class Runtime(ABC):
         return first is second or (
             self.layout(first) == self.layout(second) and self.backend.data_ptr(first) == self.backend.data_ptr(second)
         )
+
+    def pays_from(self, op: str, kind: str, types: Signature) -> int | None:
+        """From how many elements of an operand on a generated kernel outranks what there is already; None for never.
+
+        Asked once a signature, and only of a runtime that a plug-in offers for a device of others. *kind* is
+        "primitive" for an op without a body, else by the structure of the body: "elements", "reduction", "rows", or
+        "opaque" where nothing is said of it. The answer must be the same in every run.
+        """
+        return 1
+
+    def choice(
+        self, make: Callable[[], Callable[..., Any]], least: int, places: Sequence[int], other: Call, into: Call
+    ) -> Call:
+        """The kernel that *make* gives where an operand at one of *places* has *least* elements or more, else *other*.
+
+        *into* is *other* with ``out``. To override where that can be had for less than a frame of Python.
+        """
+        generated = or_other(make, into)
+
+        def call(*args: Any, **out: Any) -> Any:
+            if any(math.prod(args[place].shape) >= least for place in places):
+                return generated(*args, **out)
+            return into(*args, **out) if out else other(*args)
+
+        return call
 
     def once(self, key: Hashable, make: Callable[[], Any]) -> Any:
         """What *make* gave when *key* was first asked for; of threads that ask at once, all get the first's."""

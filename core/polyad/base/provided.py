@@ -71,6 +71,12 @@ from_ufunc: Slot[Any] = Slot()
 lowered_kernel: Slot[Any] = Slot()
 """`polyad.lowering.kernels.lowered_kernel`: a composite's body as a kernel of a backend that runs generated code."""
 
+generated_kind: Slot[str] = Slot()
+"""``generated_kind(op)``: what a kernel that is generated for the op of that name goes by, see `Runtime.pays_from`."""
+
+generated_call: Slot[Any] = Slot()
+"""`polyad.lowering.kernels.generated_call`: an op's kernel by its formula or its body."""
+
 why_composed: Slot[str] = Slot()
 """`polyad.lowering.kernels.why_composed`: why there is no such kernel."""
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 from ..backend.interface import Backend, Many, Signature, TensorType
-from ..backend.preparation import flat, prepare
+from ..backend.preparation import flat, prepare, takes_out
 from ..base import dtypes, provided
 from ..base.device import Device
 from ..base.dtypes import FLOATING, DType
@@ -45,7 +45,7 @@ from .arguments import DEFECTS, defect, explained, is_out_of_memory, nested_too_
 from .catalogue import OPS, PUBLIC
 from .half_numbers import Places, rounded, rounding_first, to_round
 from .promotion import Typing
-from .structure import Laid, Pointwise
+from .structure import Laid, Opaque, Pointwise, Reduction, Rowwise, Structure
 
 if TYPE_CHECKING:
     from .declared import Op
@@ -202,7 +202,7 @@ def _make_plan(op: Op, types: Signature, keyed: dict[str, Any], values: tuple[An
             if numbers_to_round:
                 prepared = rounding_first(prepared, numbers_to_round)
             plan.kernel, plan.origin = prepared, kernel.origin
-            plan.out_kernel = prepared if kernel.out and not (kernel.contiguous or kernel.store) else None
+            plan.out_kernel = prepared if takes_out(kernel) else None
             plan.many = kernel.many(types) if kernel.many is not None else None
             plan.indirect = _unless_gradient(op, plan)
             return plan
@@ -388,9 +388,10 @@ def _decompose(op: Op, values: tuple[Any, ...], needs_grad: bool) -> Any:
 def _or_body(op: Op, kernel: Callable[..., Any], types: Signature) -> Callable[..., Any]:
     """*kernel*, and the body of *op* for the calls that it leaves to it."""
     count = len(types)
+    backends = [entry.backend for entry in flat(types) if isinstance(entry, TensorType)]
 
-    def call(*args: Any) -> Any:
-        results = kernel(*args)
+    def call(*args: Any, **given: Any) -> Any:
+        results = kernel(*args, **given)
         if results is not NotImplemented:
             return results
         operands = [Tensor._of(arg, type_) if isinstance(type_, TensorType) else arg for arg, type_ in zip(args, types)]
@@ -399,7 +400,12 @@ def _or_body(op: Op, kernel: Callable[..., Any], types: Signature) -> Callable[.
             made = _run_body(op, (*operands, *args[count:]))
         finally:
             state.grad_enabled = before
-        return tuple([each._array for each in made]) if op.outputs else made._array
+        arrays = tuple([each._array for each in made]) if op.outputs else made._array
+        if not given:
+            return arrays
+        for target, array in zip(given["out"], arrays) if op.outputs else ((given["out"], arrays),):
+            backends[0].copy(target, array)
+        return given["out"]
 
     return call
 
@@ -670,5 +676,20 @@ def drop_plans() -> None:
         op.plans.clear()
 
 
+_KINDS: dict[type[Structure], str] = {
+    Pointwise: "elements", Reduction: "reduction", Rowwise: "rows", Opaque: "opaque",
+}  # fmt: skip
+
+
+def _generated_kind(name: str) -> str:
+    op = OPS.get(name)
+    if op is None:
+        return ""
+    if op.body is None:
+        return "primitive" if isinstance(op.structure, (Pointwise, Reduction)) else ""
+    return _KINDS.get(type(op.structure), "")
+
+
+provided.generated_kind.fill(_generated_kind)
 dtypes.on_default_change(drop_plans)
 registry.on_forget(drop_plans)

@@ -18,3 +18,4 @@ from ..base import provided
 
 provided.why_composed.fill_later(f"{__name__}.kernels", "why_composed")
 provided.lowered_kernel.fill_later(f"{__name__}.kernels", "lowered_kernel")
+provided.generated_call.fill_later(f"{__name__}.kernels", "generated_call")

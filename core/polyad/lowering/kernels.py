@@ -7,12 +7,15 @@ from contextlib import suppress
 from operator import is_
 from typing import TYPE_CHECKING, Any
 
+from ..backend.choosing import Declined
 from ..backend.interface import Signature, TensorType
+from ..backend.preparation import prepare, writing
 from ..backend.runtime import Runtime
-from ..base.layout import Layout
-from ..codegen.kernels import PointwiseKernel
+from ..base.layout import Layout, contiguous_strides
+from ..codegen.kernels import PointwiseKernel, generated_kernels
 from ..codegen.kernels.layouts import LayoutCache
 from ..codegen.kernels.pointwise import check_one_shape
+from ..dispatch.catalogue import OPS
 from ..dispatch.plan import body_kernel
 from ..dispatch.structure import Opaque, Pointwise, Reduction, Rowwise
 from ..dispatch.views import layout_of
@@ -53,6 +56,54 @@ def lowered_kernel(op: Op, types: Signature, values: Sequence[Any], runtime: Run
         _reasons[op.name, types] = str(reason)
         return None
     return kernel
+
+
+def generated_call(name: str, types: Signature, runtime: Runtime) -> Callable[..., Any] | None:
+    """The kernel of op *name* for a signature, by its formula if it has one, else by its body; None if neither serves.
+
+    It raises `Declined`, before anything is written, for a call that cannot be lowered.
+    """
+    table = runtime.once("primitives", lambda: generated_kernels(lambda device: runtime))
+    found = prepare(table[name], types) if name in table else None
+    if found is not None and not table[name].out:
+        found = writing(found, types)
+    op = OPS[name]
+    lowers = isinstance(op.structure, _LOWERED) and not any(isinstance(entry, tuple) for entry in types)
+    return found or (_by_body(op, types, runtime) if op.body is not None and lowers else None)
+
+
+def _by_body(op: Op, types: Signature, runtime: Runtime) -> Callable[..., Any]:
+    pointwise = isinstance(op.structure, Pointwise)
+    kernels = [LoweredKernel(op, types, runtime, pointwise, composed=_declined)]
+    places = [place for place, entry in enumerate(types) if isinstance(entry, TensorType) and not entry.zero_dim]
+    one_shape = isinstance(op.structure, Pointwise) and not op.structure.broadcasts
+    laid_out_by_rule = pointwise and (op.ordered or len(op.outputs) > 1)
+
+    def call(*args: Any, **out: Any) -> Any:
+        if one_shape:
+            shape = args[places[0]].shape
+            for place in places:
+                if args[place].shape != shape:
+                    raise Declined
+        if laid_out_by_rule and not out:
+            layouts = {runtime.layout(args[place]) for place in places}
+            plain = all(layout.strides == contiguous_strides(layout.shape) for layout in layouts)
+            if not (plain or (len(layouts) == 1 and not op.ordered)):
+                raise Declined  # the kernel would lay all results out as all operands together are
+        try:
+            return kernels[0](*args, **out)
+        except Declined:
+            if not kernels[0].any_layout:
+                raise Declined(always=not kernels[0].forms) from None
+        # Some bodies can be lowered only for layouts that are known.
+        kernels[0] = LoweredKernel(op, types, runtime, any_layout=False, composed=_declined)
+        return call(*args, **out)
+
+    return call
+
+
+def _declined(*args: Any, out: Any = None) -> Any:
+    raise Declined
 
 
 _reasons: dict[tuple[str, Signature], str] = {}

@@ -4,12 +4,13 @@ They outrank NumPy's where they are faster, and call them where they are not: fo
 not cover. Without a C compiler nothing of this package runs, and NumPy computes everything.
 
     plugin.py     hooks: which ops have a kernel here
-    supplies.py   the table of them
-    choosing.py   an op's kernel: small tensors to NumPy, others to C
+    supplies.py   the table of those that are written by hand
+    choosing.py   their kernels: small tensors to NumPy, others to C
     sources.py    the C files, and what the compiler is given of them
     compiler.py   the machine's C compiler, and what it compiled before; ahead.py: what came compiled
     engine.py     loading the engine, and libraries of kernels, each compiled for a dtype when it is needed
-    generated.py  ops whose kernels core generates; runtime.py runs them: the runtime protocol over the engine
+    runtime.py    the runtime protocol over the engine, for kernels that core generates
+    measured.py   from how many elements on these pay, and for which ops they do not
     replay.py     calls that the engine replays without a frame of Python
 
     common/       C of the engine: the pool of threads, launches, replays, memory for NumPy's arrays;

@@ -9,29 +9,24 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from polyad.backend import Kernel, KernelAddress, TensorType
-from polyad.backend.addresses import addresses_of
-from polyad.backend.c_compiler import NoCompiler
+from polyad.backend.choosing import addresses_by_size, or_other, warn_of
 from polyad.backend.interface import Signature
-from polyad.backend.preparation import prepare
+from polyad.backend.preparation import unspecialized
 from polyad.base.dtypes import DType, float32
-from polyad.base.state import warn_user
-from polyad.devices.registry import get
-from polyad.errors import CompilerFailure, CompilerWarning
+from polyad.errors import CompilerFailure
 from polyad.interop.numpy import numpy_dtype
 
 from .addresses import c_function, in_c
 from .engine import Library, engine
-from .replay import Replays
 
 Call = Callable[..., Any]
 Make = Callable[[Signature], Call | None]
-Addresses = Callable[[Signature, Sequence[Any] | None], Sequence[KernelAddress]]
 
 LEAST = "POLYAD_NATIVE_LEAST"
 """The environment variable that says from how many elements on native kernels run, for tests of the kernels."""
@@ -42,13 +37,6 @@ def least(usual: int) -> int:
     """From how many elements on a native kernel runs that is faster from *usual* on."""
     wanted = os.environ.get(LEAST, "")
     return int(wanted) if wanted.isdigit() else usual
-
-
-class NotNative(Exception):
-    """A call that is left to the kernel outranked; *always*: like all others of its signature."""
-
-    def __init__(self, always: bool = False) -> None:
-        self.always = always
 
 
 @dataclass(frozen=True)
@@ -78,95 +66,61 @@ class Direct:
         return [replace(found, when="for common calls of all sizes")]
 
 
-def choice(
-    op: str,
-    make: Make,
-    from_elements: int,
-    *,
-    out: bool = True,
-    direct: Direct | None = None,
-    only: tuple[DType, ...] = (),
-    launches: bool = False,
-    addresses: Addresses | None = None,
-) -> Kernel:
-    """The kernel of *op* that calls ``make(types)`` where an operand has *from_elements* or more.
+def choice(make: Make, from_elements: int, *, direct: Direct | None = None, only: tuple[DType, ...] = ()) -> Kernel:
+    """The kernel that calls ``make(types)`` where an operand has *from_elements* or more.
 
     *make* is called once a signature, when a tensor is large enough; it may return None, and what it returned may
-    raise `NotNative` before anything is written. *out*: whether that takes ``out``. *direct*: what computes the common
-    calls. *only*: the dtypes that it is for, if not all. *launches*: whether the kernel does no more than to launch
-    generated kernels, so that the engine may replay its calls. ``addresses(types, args)`` says where the code is; if
-    not given, it is the C functions that *make* names.
+    raise `Declined` before anything is written. *direct*: what computes the common calls. *only*: the dtypes that it is
+    for, if not all.
     """
     limit = least(from_elements)
 
-    def specialize(types: Signature) -> Call | None:
-        own = get("cpu").as_kernel(op)
-        outranked = None if own is None else prepare(own, types)
-        if own is None or outranked is None:
+    def over(types: Signature, other: Call, into: Call) -> Call | None:
+        places = sized(types, only)
+        if not places:
             return None
-        entries = [entry for entry in types if isinstance(entry, TensorType)]
-        # Complex numbers are NumPy's: its functions are right where parts of them overflow.
-        if any(entry.dtype.is_complex or (only and entry.dtype not in only) for entry in entries) or _engine() is None:
-            return None
-        tensors = [place for place, entry in enumerate(types) if isinstance(entry, TensorType) and not entry.zero_dim]
-        if not tensors:
-            return None
-        taking_out = _taking_out(outranked, own.out)
-        replays = Replays()
-        call: Call = engine().chooser(
-            taking_out,
-            _native(types, make, taking_out, out, replays if launches else None),
-            limit,
-            sum(1 << place for place in tensors),  # a bit for each operand whose elements count
-            outranked,
-            replays.calls,
-        )
+
+        call = chooser(or_other(lambda: make(types), into, out=False), limit, places, other, into, [])
         return call if direct is None else direct.call(types, call)
 
-    where = partial(_addresses, op, limit, addresses or partial(in_c, make), direct)
-    return Kernel(unspecialized, out=True, specialize=specialize, addresses=where)
+    def addresses(
+        types: Signature, args: Sequence[Any] | None, others: Sequence[KernelAddress]
+    ) -> Sequence[KernelAddress]:
+        first = [] if direct is None else direct.address(types[0].dtype if types else float32)
+        return addresses_by_size(limit, lambda: in_c(make, types, args), others, args, first)
+
+    return Kernel(unspecialized, out=True, over=over, addresses=addresses)
 
 
-def _addresses(
-    op: str, limit: int, native: Addresses, direct: Direct | None, types: Signature, args: Sequence[Any] | None
-) -> list[KernelAddress]:
-    """Of C, direct or from *limit* elements on, and of what it outranks."""
-    first = [] if direct is None else direct.address(types[0].dtype if types else float32)
-    own = get("cpu").as_kernel(op)
-    large = args is None or limit <= 1 or any(isinstance(each, np.ndarray) and each.size >= limit for each in args)
-    try:
-        found = native(types, args)
-        left = ""
-    except (NotNative, CompilerFailure) as reason:
-        found, left = (), "for what the native kernel leaves" if isinstance(reason, NotNative) else str(reason)
-    since = f"from {limit:,} elements on" if limit > 1 else ""
-    rest = [replace(each, when=since, serves=large and not first) for each in found]
-    if own is not None and (since or left or not found):
-        below = left or (f"below {limit:,} elements" if found else "")
-        plain = not (first or (large and found))
-        rest += [replace(each, when=below, serves=plain) for each in addresses_of(own, types, args)]
-    return [*first, *rest]
+def before(direct: Direct) -> Kernel:
+    """The kernel that computes common calls of all sizes by *direct*, and hands on all others."""
+
+    def over(types: Signature, other: Call, into: Call) -> Call | None:
+        return direct.call(types, into) if sized(types) else None
+
+    def addresses(
+        types: Signature, args: Sequence[Any] | None, others: Sequence[KernelAddress]
+    ) -> Sequence[KernelAddress]:
+        first = direct.address(types[0].dtype if types else float32)
+        return [*first, *(replace(each, serves=each.serves and not first) for each in others)]
+
+    return Kernel(unspecialized, out=True, over=over, addresses=addresses)
 
 
-def _native(types: Signature, make: Make, outranked: Call, out: bool, replays: Replays | None) -> Call:
-    """What calls ``make(types)``, and *outranked* for what that leaves to it. *out*: whether it takes ``out``."""
-    made: list[Call | None] = []
+def sized(types: Signature, only: tuple[DType, ...] = ()) -> list[int]:
+    """The operands of a signature whose elements count; none for what is left to others."""
+    entries = [entry for entry in types if isinstance(entry, TensorType)]
+    # Complex numbers are NumPy's: its functions are right where parts of them overflow.
+    if any(entry.dtype.is_complex or (only and entry.dtype not in only) for entry in entries) or _engine() is None:
+        return []
+    return [place for place, entry in enumerate(types) if isinstance(entry, TensorType) and not entry.zero_dim]
 
-    def call(*args: Any, **given: Any) -> Any:
-        try:
-            if not made:
-                made.append(make(types))
-            kernel = made[0]
-            if kernel is not None and (out or not given):
-                return kernel(*args, **given) if replays is None else replays.call(kernel, args, **given)
-        except NotNative as reason:
-            if reason.always:
-                made[:] = [None]
-        except CompilerFailure as failure:
-            made[:] = [None]
-            _warn(failure)
-        return outranked(*args, **given)
 
+def chooser(native: Call, limit: int, places: Sequence[int], other: Call, into: Call, records: list[Any]) -> Call:
+    """*native* where an operand at one of *places* has *limit* elements or more, unless a call is one of *records*,
+    which the engine replays; *other* elsewhere, which with ``out`` is *into*.
+    """
+    call: Call = engine().chooser(into, native, limit, sum([1 << place for place in places]), other, records)
     return call
 
 
@@ -176,7 +130,7 @@ def _engine() -> Any:
     try:
         return engine()
     except CompilerFailure as failure:
-        _warn(failure)
+        warn_of(failure)
         return None
 
 
@@ -186,38 +140,5 @@ def available(library: Library, name: str, dtype: DType) -> Any:
     try:
         return library.function(name, dtype)
     except CompilerFailure as failure:
-        _warn(failure)
+        warn_of(failure)
         return None
-
-
-_warned: set[str] = set()
-
-
-def _warn(failure: CompilerFailure) -> None:
-    if isinstance(failure, NoCompiler):  # known, and what came compiled is used
-        return
-    words = failure.message.partition(": ")[2]
-    if words not in _warned:
-        _warned.add(words)
-        warn_user(f"{failure}\nNumPy's kernels compute in its place", CompilerWarning)
-
-
-def _taking_out(kernel: Call, takes: bool) -> Call:
-    if takes:
-        return kernel
-
-    def copying(*args: Any, out: Any = None) -> Any:
-        result = kernel(*args)
-        if out is None:
-            return result
-        backend = get("cpu")
-        for target, array in zip(out, result) if isinstance(out, tuple) else ((out, result),):
-            backend.copy(target, array)
-        return out
-
-    return copying
-
-
-def unspecialized(*operands: Any) -> Any:
-    """In place of a kernel that there is for a signature only."""
-    raise AssertionError("written for each signature")

@@ -9,6 +9,8 @@ from polyad.backend.hookspecs import hookimpl
 
 if TYPE_CHECKING:
     from polyad.backend.interface import KernelSupply
+    from polyad.backend.runtime import Runtime
+    from polyad.base.device import Device
 
 
 @hookimpl
@@ -21,6 +23,18 @@ def polyad_kernels() -> Iterable[KernelSupply]:
     from .supplies import supplies
 
     return supplies()
+
+
+@hookimpl
+def polyad_runtime(device: Device) -> Runtime | None:
+    """What compiles generated C and runs it on device "cpu", if there is a compiler."""
+    from .compiler import usable
+
+    if device.type != "cpu" or not usable():
+        return None
+    from .runtime import runtime
+
+    return runtime()
 
 
 @hookimpl

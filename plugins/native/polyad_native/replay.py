@@ -36,6 +36,10 @@ class Replays:
         self.calls: list[Any] = []
         self._left = _WATCHED
 
+    def of(self, kernel: Callable[..., Any] | None) -> Callable[..., Any] | None:
+        """*kernel*, whose calls are kept."""
+        return kernel and (lambda *args, **given: self.call(kernel, args, **given))
+
     def call(self, kernel: Callable[..., Any], args: tuple[Any, ...], **given: Any) -> Any:
         """The result of ``kernel(*args)``, or with ``out`` *given*, which is kept if it can be."""
         if not self._left:

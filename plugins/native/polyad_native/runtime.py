@@ -4,38 +4,38 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, cached_property
 from threading import Lock, get_ident
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from polyad.backend import Backend
+from polyad.backend.choosing import or_other
+from polyad.backend.interface import Signature
 from polyad.backend.runtime import Launch, Runtime
 from polyad.base.device import Device
 from polyad.base.dtypes import DType
 from polyad.base.layout import Layout, Shape, Strides
-from polyad.codegen import CPU, C, DeviceDescription, KernelSource
 from polyad.devices.registry import get
 from polyad.interop.numpy import numpy_dtype
 
+from .choosing import Call, chooser, least, sized
 from .compiler import compiled, vector_math
 from .engine import AS_WRITTEN, engine, entry
+from .measured import least_elements
 from .sources import text
+
+if TYPE_CHECKING:
+    from polyad.codegen import DeviceDescription, Dialect, KernelSource
 
 _UNITS = 4
 """In how many threads' parts work is cut, whatever threads there are: results must not depend on that."""
 
 _UNROLLED = ("-funroll-loops",)
 """Long loops of a few instructions: several vectors a turn are 3 to 8 % quicker, for as much more to compile."""
-
-_DIALECT = replace(
-    C,
-    prologue=f"{C.prologue}{text('common/functions.h')}#define expf polyad_exp\n#define to_half polyad_half\n",
-    functions={"times_plus_float32": "polyad_fma", "erfc_float32": "polyad_erfc"},
-)
 
 
 def laid_out(layout: tuple[Shape, Strides], dtype: np.dtype[Any]) -> Any:
@@ -61,9 +61,6 @@ class Watch:
 class NativeRuntime(Runtime):
     """Runs generated C on NumPy's arrays."""
 
-    dialect = _DIALECT
-    description = DeviceDescription(CPU, compute_units=_UNITS)
-
     def __init__(self, backend: Backend, device: Device) -> None:
         self.watch: Watch | None = None
         """Of the thread that has the turn."""
@@ -82,6 +79,40 @@ class NativeRuntime(Runtime):
     @backend.setter
     def backend(self, backend: Backend) -> None:
         self._backend = backend
+
+    @cached_property
+    def dialect(self) -> Dialect:  # type: ignore[override]
+        """C, with functions of our own."""
+        from polyad.codegen import C  # imported when a first kernel is generated
+
+        return replace(
+            C,
+            prologue=f"{C.prologue}{text('common/functions.h')}#define expf polyad_exp\n#define to_half polyad_half\n",
+            functions={"times_plus_float32": "polyad_fma", "erfc_float32": "polyad_erfc"},
+        )
+
+    @cached_property
+    def description(self) -> DeviceDescription:  # type: ignore[override]
+        """The processor."""
+        from polyad.codegen import CPU, DeviceDescription
+
+        return DeviceDescription(CPU, compute_units=_UNITS)
+
+    def pays_from(self, op: str, kind: str, types: Signature) -> int | None:
+        """As was measured."""
+        from .supplies import written
+
+        usual = None if op in written() else least_elements(op, kind)
+        return least(usual) if usual is not None and sized(types) else None
+
+    def choice(
+        self, make: Callable[[], Call | None], least: int, places: Sequence[int], other: Call, into: Call
+    ) -> Call:
+        """By the engine, which replays calls."""
+        from .replay import Replays
+
+        replays = Replays()
+        return chooser(or_other(lambda: replays.of(make()), into), least, places, other, into, replays.calls)
 
     def forget_watch(self) -> None:
         """To be called in a process that was forked, in which the thread that watched does not run."""

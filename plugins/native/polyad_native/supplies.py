@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cache
 
 from polyad.backend import Kernel
 from polyad.backend.interface import KernelSupply, Signature
 from polyad.base.dtypes import bfloat16, float16
 from polyad_numpy.sharing import words_from
 
-from .choosing import Call, Direct, choice
+from .choosing import Call, Direct, before, choice
 
 PRIORITY = 1
 """Above NumPy's kernels, below what others bring for the same ops."""
@@ -23,31 +24,39 @@ def supplies() -> Iterator[KernelSupply]:
     from .kernels.random import sampling
 
     words_from(sampling.random_words)
-    for op, kernel in _named_kernels():
+    for op, kernel in (*_named_kernels(), *_before_generated()):
         yield KernelSupply("cpu", op, kernel, PRIORITY)
+
+
+@cache
+def written() -> frozenset[str]:
+    """Ops whose kernels here hand the calls that they leave to NumPy's, not to what is generated."""
+    return frozenset(op for op, _ in _named_kernels())
+
+
+def _before_generated() -> Iterator[tuple[str, Kernel]]:
+    from .kernels.nn.activation.rectifiers import RECTIFIERS
+
+    for op in ("relu", "relu_backward"):
+        yield op, before(Direct(RECTIFIERS, "relu"))
 
 
 def _named_kernels() -> Iterator[tuple[str, Kernel]]:
     from .gemm import GEMM
-    from .generated import generated
-    from .kernels.nn.activation.rectifiers import RECTIFIERS
     from .kernels.nn.linear import linear, linear_weight_grad
     from .kernels.optim.steps import STEPS, step
     from .kernels.products.matmul import gemm, vector_product
     from .kernels.shaping.joining import cat
 
     for make, least in _written():
-        yield make.__name__, choice(make.__name__, make, least, out=False)
+        yield make.__name__, choice(make, least)
     for make in (gemm, linear, linear_weight_grad):
-        yield make.__name__, choice(make.__name__, make, 1 << 10, out=False, direct=Direct(GEMM, "product"))
+        yield make.__name__, choice(make, 1 << 10, direct=Direct(GEMM, "product"))
     for op in ("mv", "vector_product"):  # of other dtypes BLAS's
-        yield op, choice(op, vector_product, 1 << 10, out=False, only=(bfloat16, float16))
+        yield op, choice(vector_product, 1 << 10, only=(bfloat16, float16))
     yield "cat", cat()
     for op in STEPS:
         yield op, step(op)
-    for op, make, least, addresses in generated():
-        relu = Direct(RECTIFIERS, "relu") if op in ("relu", "relu_backward") else None
-        yield op, choice(op, make, least, direct=relu, launches=True, addresses=addresses)
 
 
 def _written() -> Makers:

@@ -16,13 +16,14 @@ ALLOWED = {
     "_check": "raises unless the arguments of its module fit",
     "_copy": "the op, and its kernels",
     "_forward": "PyTorch's word for the direction",
+    "_dtype": "the dtype of what its module reads; at one place PyTorch's name",
     "_where": "the op, and its kernels",
 }
 """Private names that may stand in many modules, since they mean the same in each; with the reason."""
 
 TOLERATED = {
     "_MOST", "_NAMES", "_PACK", "_PLAIN", "_check_shapes", "_check_tensors", "_device", "_draw", "_flat", "_number",
-    "_numbers", "_parts", "_places", "_power", "_read", "_run", "_size", "_table", "_write",
+    "_numbers", "_parts", "_places", "_power", "_read", "_run", "_size", "_write",
 }  # fmt: skip
 """Private names that mean something else in each of many modules, and are not replaced yet. None may be added."""
 

@@ -234,7 +234,7 @@ PROGRAM = """
 def test_programs_run_without_a_compiler_that_works(tmp_path, compiler_command) -> None:
     done = ask(PROGRAM, CC=compiler_command, POLYAD_CACHE_DIR=str(tmp_path))
     assert done.stdout == "right\n"
-    assert done.stderr.count("NumPy's kernels compute in its place") == 1
+    assert done.stderr.count("compute in its place") == 1
 
 
 @pytest.mark.parametrize("named", ["", " "])

@@ -188,9 +188,9 @@ class BlockMask:
             seq_lengths = (kv_indices.shape[-2] * size[0], kv_indices.shape[-1] * size[1])
         partly = full = (None, None)
         if compute_q_blocks:
-            partly = _listed(_dense(kv_num_blocks, kv_indices).mT)  # type: ignore[assignment]
+            partly = _columns_first(_dense(kv_num_blocks, kv_indices).mT)  # type: ignore[assignment]
             if full_kv_num_blocks is not None and full_kv_indices is not None:
-                full = _listed(_dense(full_kv_num_blocks, full_kv_indices).mT)  # type: ignore[assignment]
+                full = _columns_first(_dense(full_kv_num_blocks, full_kv_indices).mT)  # type: ignore[assignment]
         return cls(
             seq_lengths, kv_num_blocks, kv_indices, full_kv_num_blocks, full_kv_indices, *partly, *full, size,
             mask_mod or noop_mask,
@@ -280,7 +280,7 @@ def _dense(num_blocks: Tensor, indices: Tensor) -> Tensor:
     return polyad.zeros_like(indices, dtype=int32).scatter_add(-1, indices.long(), listed.to(int32))
 
 
-def _listed(blocks: Tensor) -> tuple[Tensor, Tensor]:
+def _columns_first(blocks: Tensor) -> tuple[Tensor, Tensor]:
     """How many columns each row of ones and zeros has, and which, first in the row."""
     order = polyad.argsort(blocks, dim=-1, descending=True, stable=True)
     return blocks.sum(-1).to(int32), order.to(int32).contiguous()
@@ -316,8 +316,8 @@ def create_block_mask(
     counts = padded.reshape(*heads, queries // rows, rows, keys // columns, columns).sum((-3, -1))
     full = (counts == rows * columns) if separate_full_blocks else polyad.zeros_like(counts, dtype=bool_)
     partly = (counts > 0) & ~full
-    full_numbers, full_indices = _listed(full.to(int32)) if separate_full_blocks else (None, None)
-    numbers, indices = _listed(partly.to(int32))
+    full_numbers, full_indices = _columns_first(full.to(int32)) if separate_full_blocks else (None, None)
+    numbers, indices = _columns_first(partly.to(int32))
     return BlockMask.from_kv_blocks(
         numbers, indices, full_numbers, full_indices, (rows, columns), mask_mod, (Q_LEN, KV_LEN)
     )
@@ -354,7 +354,7 @@ def flex_attention(
     tensor([[[[1., 0.],
               [0., 1.]]]])
     """
-    _check_operands(query, key, value, enable_gqa)
+    _check_attention(query, key, value, enable_gqa)
     given, heads = query.dtype, query.shape[1]
     if key.shape[1] != heads:
         key, value = (one.repeat_interleave(heads // one.shape[1], 1) for one in (key, value))
@@ -377,7 +377,7 @@ def flex_attention(
     return (out, polyad.logsumexp(scores, -1)) if return_lse else out
 
 
-def _check_operands(query: Tensor, key: Tensor, value: Tensor, enable_gqa: bool) -> None:
+def _check_attention(query: Tensor, key: Tensor, value: Tensor, enable_gqa: bool) -> None:
     operands = {"query": query, "key": key, "value": value}
     if any(one.dim() != 4 for one in operands.values()):
         raise NotSupported(

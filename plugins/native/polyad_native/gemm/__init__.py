@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from polyad.backend.choosing import Declined
 from polyad.backend.interface import Signature
 from polyad.base.dtypes import float32, float64
 
-from ..choosing import NotNative
 from ..engine import HALVES, Library
 
 GEMM = Library("gemm/gemm", (float32, float64, *HALVES))
@@ -23,7 +23,7 @@ def product(types: Signature) -> Any:
 def multiplied(run: Any, a: Any, b: Any, bias: Any = None) -> Any:
     """The product by *run*, of batches too."""
     if a.ndim < 2 or b.ndim < 2 or a.shape[-1] != b.shape[-2] or not (a.size and b.size):
-        raise NotNative
+        raise Declined
     lead = a.shape[:-2]
     if b.ndim != 2 and b.shape[:-2] != lead:
         lead = np.broadcast_shapes(lead, b.shape[:-2])
@@ -33,5 +33,5 @@ def multiplied(run: Any, a: Any, b: Any, bias: Any = None) -> Any:
     else:
         done = run(out, a, b, bias)
     if not done:
-        raise NotNative
+        raise Declined
     return out

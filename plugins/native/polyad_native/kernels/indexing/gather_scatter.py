@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from polyad.backend.choosing import Declined
 from polyad.backend.interface import Signature
 
-from ...choosing import Call, NotNative
+from ...choosing import Call
 from ...engine import Library
 
 _LIBRARY = Library("kernels/indexing/gather_scatter")
@@ -33,7 +34,7 @@ def added(
         np.ascontiguousarray(index),
         _SEVEN(outer, rows, size, count, skipped, zeroed, each),
     ):
-        raise NotNative
+        raise Declined
     return out
 
 
@@ -44,13 +45,13 @@ def gather(types: Signature) -> Call | None:
     def call(array: Any, index: Any, dim: int) -> Any:
         shape, places = array.shape, index.shape
         if not index.size or not array.size or len(places) != len(shape) or index.dtype != np.int64:
-            raise NotNative
+            raise Declined
         if places[:dim] != shape[:dim] or places[dim + 1 :] != shape[dim + 1 :]:
-            raise NotNative
+            raise Declined
         out = np.empty(places, array.dtype)
         sizes = _FOUR(math.prod(shape[:dim]), shape[dim], math.prod(shape[dim + 1 :]), places[dim])
         if not run(out, np.ascontiguousarray(array), np.ascontiguousarray(index), sizes):
-            raise NotNative
+            raise Declined
         return out
 
     return None if run is None else call
@@ -63,9 +64,9 @@ def scatter_add(types: Signature) -> Call | None:
     def call(array: Any, index: Any, source: Any, dim: int) -> Any:
         shape, places = array.shape, index.shape
         if not index.size or source.shape != places or len(places) != len(shape):
-            raise NotNative
+            raise Declined
         if places[:dim] != shape[:dim] or places[dim + 1 :] != shape[dim + 1 :]:
-            raise NotNative
+            raise Declined
         outer, size = math.prod(shape[:dim]), math.prod(shape[dim + 1 :])
         return added(add, array.copy(order="C"), source, index, outer, shape[dim], size, places[dim], each=True)
 

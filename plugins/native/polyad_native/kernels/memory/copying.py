@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from polyad.backend.choosing import Declined
 from polyad.backend.interface import Signature
 from polyad.base.dtypes import float32
 
-from ...choosing import Call, NotNative
+from ...choosing import Call
 from ...engine import Library
 
 _LIBRARY = Library("kernels/memory/copying", (float32,))
@@ -24,10 +25,10 @@ def copy(types: Signature) -> Call | None:
 
     def call(array: Any) -> Any:
         if array.flags.c_contiguous or not array.size:
-            raise NotNative
+            raise Declined
         out = np.empty(array.shape, array.dtype)
         if not run(out, array, size):
-            raise NotNative
+            raise Declined
         return out
 
     return call

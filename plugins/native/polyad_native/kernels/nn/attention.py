@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from polyad.backend.choosing import Declined
 from polyad.backend.interface import Signature
 from polyad.base.dtypes import float32, float64
 from polyad.base.layout import broadcast_shapes
 from polyad.errors import ShapeError
 
-from ...choosing import Call, NotNative
+from ...choosing import Call
 from ...engine import HALVES, Library
 
 ATTENTION = Library("kernels/nn/attention", (float32, float64, *HALVES))
@@ -40,15 +41,15 @@ def _operands(query: Any, key: Any, value: Any, mask: Any, broadcast: bool) -> t
     ):
         return query, key, value, None  # as most calls have them
     if min(query.ndim, key.ndim, value.ndim) < 2 or not (query.size and key.size and value.size):
-        raise NotNative
+        raise Declined
     if query.shape[-1] != key.shape[-1] or key.shape[-2] != value.shape[-2]:
-        raise NotNative
+        raise Declined
     lead, *others = (array.shape[:-2] for array in (query, key, value))
     if not lead == others[0] == others[1]:
         try:
             lead = broadcast_shapes(lead, *others)
         except ShapeError:
-            raise NotNative from None
+            raise Declined from None
     found = []
     for array in (query, key, value):
         rows = _rows(array)
@@ -61,7 +62,7 @@ def _operands(query: Any, key: Any, value: Any, mask: Any, broadcast: bool) -> t
         try:
             mask = np.broadcast_to(mask.astype(accumulated, copy=False), (*lead, query.shape[-2], key.shape[-2]))
         except ValueError:
-            raise NotNative from None
+            raise Declined from None
     return (*found, mask)
 
 
@@ -109,7 +110,7 @@ def attention_backward(types: Signature) -> Call | None:
     ) -> Any:
         q, k, v, added = _operands(query, key, value, mask, broadcast=True)
         if grad.shape != (*q.shape[:-1], v.shape[-1]) or math.prod(sums.shape) != math.prod(q.shape[:-1]):
-            raise NotNative
+            raise Declined
         results = [_laid_as(operand) for operand in (q, k, v)]
         attend(q, k, v, added, int(causal), float(scale), _rows(grad), np.ascontiguousarray(sums), *results)
         return tuple(result.astype(operand.dtype, copy=False) for result, operand in zip(results, (query, key, value)))

@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from polyad.backend.choosing import Declined
 from polyad.backend.interface import Signature
 from polyad.base.dtypes import float32, float64
 from polyad.base.layout import window_count
 
-from ...choosing import Call, NotNative
+from ...choosing import Call
 from ...engine import HALVES, Library
 
 CONVOLUTION = Library(
@@ -34,7 +35,7 @@ def _three(sizes: Sizes, lacking: int) -> tuple[int, ...]:
 def _checked(*arrays: Any) -> list[Any]:
     """The arrays row-major. The engine takes up to three dimensions that have elements."""
     if arrays[0].ndim not in (3, 4, 5) or not all(array.size for array in arrays):
-        raise NotNative
+        raise Declined
     return [array if array.flags.c_contiguous else array.copy() for array in arrays]
 
 
@@ -55,12 +56,12 @@ def convolution(types: Signature) -> Call | None:
     def call(x: Any, weight: Any, bias: Any, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> Any:
         (x,) = _checked(x)
         if not weight.size or weight.ndim != x.ndim or groups < 1 or weight.shape[1] * groups != x.shape[1]:
-            raise NotNative
+            raise Declined
         if weight.shape[0] % groups or (bias is not None and bias.shape != weight.shape[:1]):
-            raise NotNative
+            raise Declined
         out = tuple(map(window_count, x.shape[2:], weight.shape[2:], stride, padding, dilation))
         if min(out) < 1:
-            raise NotNative
+            raise Declined
         return _convolved(convolve, x, weight, bias, out, stride, padding, dilation, groups)
 
     return None if convolve is None else call
@@ -85,12 +86,12 @@ def convolution_transposed(types: Signature) -> Call | None:
     ) -> Any:
         (g,) = _checked(g)
         if not weight.size or weight.ndim != g.ndim or groups < 1 or weight.shape[0] != g.shape[1]:
-            raise NotNative
+            raise Declined
         if weight.shape[0] % groups or min(size) < 1 or (math.prod(stride) > 1 and math.prod(dilation) > 1):
-            raise NotNative
+            raise Declined
         each, kernel = weight.shape[1], weight.shape[2:]
         if bias is not None and bias.shape != (each * groups,):
-            raise NotNative
+            raise Declined
         dims = len(size)
         by_group = weight.reshape(groups, -1, each, *kernel).swapaxes(1, 2)
         turned = np.flip(by_group, tuple(range(3, 3 + dims))).reshape(groups * each, -1, *kernel)
@@ -128,12 +129,12 @@ def convolution_weight_grad(types: Signature) -> Call | None:
     def call(g: Any, x: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> Any:
         g, x = _checked(g, x)
         if groups < 1 or x.shape[1] % groups or g.shape[1] % groups or min(kernel) < 1:
-            raise NotNative
+            raise Declined
         if any(
             window_count(*axis) != length
             for *axis, length in zip(x.shape[2:], kernel, stride, padding, dilation, g.shape[2:])
         ):
-            raise NotNative
+            raise Declined
         out = np.empty((g.shape[1], x.shape[1] // groups, *kernel), np.float32 if x.itemsize == 2 else x.dtype)
         geometry = _geometry(x.shape, g.shape[1], kernel, g.shape[2:], stride, padding, dilation, groups)
         convolve(out, g, x, geometry)

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from polyad.backend.choosing import Declined
 from polyad.backend.interface import Signature
 
-from ...choosing import Call, NotNative
+from ...choosing import Call
 from ..indexing.gather_scatter import add_at, added
 
 
@@ -18,7 +19,7 @@ def embedding_backward(types: Signature) -> Call | None:
 
     def call(gradient: Any, index: Any, rows: int, padding_idx: int, by_frequency: bool) -> Any:
         if by_frequency or not index.size or not gradient.size:
-            raise NotNative
+            raise Declined
         size = gradient.shape[-1]
         out = np.empty((rows, size), gradient.dtype)
         return added(add, out, gradient, index, 1, rows, size, index.size, skipped=padding_idx, zeroed=True)

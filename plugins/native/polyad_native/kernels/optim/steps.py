@@ -12,12 +12,12 @@ from typing import Any
 
 from polyad.backend.addresses import KernelAddress, addresses_of
 from polyad.backend.interface import Kernel, Many, Signature, TensorType
-from polyad.backend.preparation import prepare
+from polyad.backend.preparation import prepare, unspecialized
 from polyad.base.dtypes import float32, float64
 from polyad.devices.registry import get
 
 from ...addresses import in_c
-from ...choosing import available, least, unspecialized
+from ...choosing import available, least
 from ...engine import AS_WRITTEN, Library
 
 _LIBRARY = Library("kernels/optim/steps", flags=AS_WRITTEN)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from polyad.backend.choosing import Declined
 from polyad.backend.interface import Signature
 
-from ...choosing import Call, NotNative
+from ...choosing import Call
 from ...gemm import multiplied, product
 
 
@@ -30,7 +31,7 @@ def vector_product(types: Signature) -> Call | None:
         else:
             out = multiplied(run, a[None], b) if a.ndim == 1 else None
         if out is None:
-            raise NotNative
+            raise Declined
         return out.reshape(a.shape[:-1] if b.ndim == 1 else (*b.shape[:-2], b.shape[-1]))
 
     return None if run is None else call

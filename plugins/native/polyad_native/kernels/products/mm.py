@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from polyad.backend.choosing import Declined
 from polyad.backend.interface import Signature
 
-from ...choosing import Call, NotNative
+from ...choosing import Call
 from ...gemm import multiplied, product
 
 
@@ -25,7 +26,7 @@ def _of_rank(rank: int, types: Signature) -> Call | None:
 
     def call(a: Any, b: Any) -> Any:
         if a.ndim != rank or b.ndim != rank or a.shape[:-2] != b.shape[:-2]:
-            raise NotNative
+            raise Declined
         return multiplied(run, a, b)
 
     return None if run is None else call

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from polyad.backend.choosing import Declined
 from polyad.backend.interface import Signature
 
-from ...choosing import Call, NotNative
+from ...choosing import Call
 from ...engine import Library
 
 _LIBRARY = Library("kernels/reductions/cumulative")
@@ -21,7 +22,7 @@ def cumsum(types: Signature) -> Call | None:
 
     def call(array: Any, dim: int) -> Any:
         if not array.size or not array.ndim:
-            raise NotNative
+            raise Declined
         array = np.ascontiguousarray(array)
         out = np.empty(array.shape, array.dtype)
         run(out, array, math.prod(array.shape[:dim]), array.shape[dim], math.prod(array.shape[dim + 1 :]))

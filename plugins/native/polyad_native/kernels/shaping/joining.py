@@ -9,12 +9,12 @@ import numpy as np
 
 from polyad.backend import Kernel
 from polyad.backend.interface import Signature
-from polyad.backend.preparation import prepare
+from polyad.backend.preparation import prepare, unspecialized
 from polyad.base.dtypes import float32
 from polyad.devices.registry import get
 
 from ...addresses import in_c
-from ...choosing import Call, available, least, unspecialized
+from ...choosing import Call, available, least
 from ...engine import Library
 
 _LIBRARY = Library("kernels/shaping/joining", (float32,))

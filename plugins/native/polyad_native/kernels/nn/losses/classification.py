@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from polyad.backend.choosing import Declined
 from polyad.backend.interface import Signature
 
-from ....choosing import Call, NotNative
+from ....choosing import Call
 from ....engine import Library
 
 _LIBRARY = Library("kernels/nn/losses/classification")
@@ -17,12 +18,12 @@ _LIBRARY = Library("kernels/nn/losses/classification")
 def _entropy(run: Any, out: Any, x: Any, target: Any, weight: Any, ignored: int, smoothing: float, *grad: Any) -> int:
     """How many targets count."""
     if x.ndim != 2 or weight is not None or smoothing or target.shape != x.shape[:1] or target.dtype != np.int64:
-        raise NotNative
+        raise Declined
     if not x.size:
-        raise NotNative
+        raise Declined
     counting: int = run(out, np.ascontiguousarray(x), np.ascontiguousarray(target), ignored, *grad)
     if counting <= 0:
-        raise NotNative
+        raise Declined
     return counting
 
 
@@ -47,7 +48,7 @@ def cross_entropy_backward(types: Signature) -> Call | None:
 
     def call(g: Any, x: Any, target: Any, weight: Any, reduction: str, ignore_index: int, smoothing: float) -> Any:
         if g.shape != (target.shape if reduction == "none" else ()):
-            raise NotNative
+            raise Declined
         out = np.empty(x.shape, x.dtype)
         mean = (1,) if reduction == "mean" else ()
         _entropy(run, out, x, target, weight, ignore_index, smoothing, np.ascontiguousarray(g) if g.ndim else g, *mean)

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from polyad.backend.choosing import Declined
 from polyad.backend.interface import Signature
 from polyad.base.layout import window_count
 
-from ....choosing import Call, NotNative
+from ....choosing import Call
 from ....engine import Library
 
 MAXIMUM = Library("kernels/nn/pooling/maximum")
@@ -40,12 +41,12 @@ def max_pool(types: Signature) -> Call | None:
 
     def call(x: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool) -> Any:
         if x.ndim not in (3, 4) or not x.size or ceil_mode:
-            raise NotNative
+            raise Declined
         if math.prod(kernel) <= 4:  # NumPy's few maxima of whole arrays are as fast, and faster for small images
-            raise NotNative
+            raise Declined
         out = tuple(map(window_count, x.shape[2:], kernel, stride, padding, dilation))
         if min(out) < 1:
-            raise NotNative
+            raise Declined
         result = np.empty((*x.shape[:2], *out), x.dtype)
         run(result, np.ascontiguousarray(x), _windows(x, out, kernel, stride, padding, dilation))
         return result
@@ -63,9 +64,9 @@ def max_pool_backward(types: Signature) -> Call | None:
         g: Any, x: Any, out: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool
     ) -> Any:
         if x.ndim not in (3, 4) or g.shape != out.shape or not g.size or math.prod(x.shape[2:]) >= _MOST:
-            raise NotNative
+            raise Declined
         if g.dtype != x.dtype or out.dtype != x.dtype:
-            raise NotNative
+            raise Declined
         g, x, out = map(np.ascontiguousarray, (g, x, out))
         result = np.empty(x.shape, x.dtype)
         run(result, g, x, out, _windows(x, g.shape[2:], kernel, stride, padding, dilation))

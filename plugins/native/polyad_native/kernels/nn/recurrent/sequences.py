@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from polyad.backend.choosing import Declined
 from polyad.backend.interface import Signature
 from polyad.base.dtypes import bfloat16, float16, float32
 
-from ....choosing import Call, NotNative
+from ....choosing import Call
 from ....engine import Library
 from ....gemm import GEMM
 
@@ -57,7 +58,7 @@ def _forward(
     """The hidden states, the last one and the last cell, and of each step the gates and the cell."""
     given = gates.dtype
     if not (gates.size and weight.size and hidden.size):
-        raise NotNative
+        raise Declined
     gates, weight, projection, bias, hidden, cell = map(_ready, (gates, weight, projection, bias, hidden, cell))
     dtype, rows = gates.dtype, len(gates)
     out, new = np.empty((rows, hidden.shape[1]), dtype), np.empty_like(hidden)
@@ -82,7 +83,7 @@ def _backward(
     run, product = both
     given = gates.dtype
     if not (gates.size and weight.size and hidden.size):
-        raise NotNative
+        raise Declined
     weight, projection, hidden, cell, states, activated, cells = map(
         _ready, (weight, projection, hidden, cell, states, activated, cells)
     )
