@@ -17,8 +17,10 @@ from .frame import KernelSource, Parameters, declare_scalars, kernel_source
 from .packs import PACK_BYTES
 from .writer import Writer, computed_in, letter_of
 
-_INFIX = {"mul": (" * ", 5), "div": (" / ", 5), "remainder": (" % ", 5), "add": (" + ", 4), "sub": (" - ", 4),
-          "lt": (" < ", 3), "le": (" <= ", 3), "gt": (" > ", 3), "eq": (" == ", 2)}  # fmt: skip
+_INFIX = {
+    "mul": (" * ", 5), "div": (" / ", 5), "remainder": (" % ", 5), "add": (" + ", 4), "sub": (" - ", 4),
+    "lt": (" < ", 3), "le": (" <= ", 3), "gt": (" > ", 3), "eq": (" == ", 2), "logical_and": (" && ", 1),
+}  # fmt: skip
 """How indices are written, and how strongly operators bind."""
 
 
@@ -179,7 +181,11 @@ class _Printer:
             return [f"for ({declared} = {dialect.worker}; {name} < {end}; {name} += {dialect.workers}) {{"]
         if node.kind == nodes.GROUPS:
             past = f"{name} * {step}" if step > 1 else name
-            return [f"for ({declared} = {dialect.group}; {past} < {end}; {name} += {dialect.groups}) {{"]
+            member, number = ("id", "0") if step == 1 else (f"id % {node.items}", f"id / {node.items}")
+            return [
+                f"const int id = {dialect.member}, member = {member}, number = {number};",
+                f"for ({declared} = {dialect.group}; {past} < {end}; {name} += {dialect.groups}) {{",
+            ]
         if node.kind == nodes.HALVES:
             return [f"for (int {name} = {begin}; {name} > 0; {name} /= 2) {{"]
         if node.kind == nodes.WHOLE:
@@ -269,14 +275,14 @@ class _Printer:
         before, behind, count = self._pack
         held, memory, address = self.vector.variable(dtype), self.dialect.types[dtype], self.dialect.address
         own, how = f"Pack{count}_{held.replace(' ', '_')}", "" if written else "const "
-        size = min(PACK_BYTES, count * dtype.itemsize)
+        size, name = min(PACK_BYTES, count * dtype.itemsize), f"{'made' if written else 'pack'}_{array}"
         self.functions.setdefault(own, self.dialect.pack.format(type=held, n=count, bytes=size, name=own))
         if written:
-            before.append(f"{own} pack_{array};")
-            behind.append(f"*({address}{own} *)({place}) = pack_{array};")
+            before.append(f"{own} {name};")
+            behind.append(f"*({address}{own} *)({place}) = {name};")
         else:
-            before.append(f"const {own} pack_{array} = *(const {address}{own} *)({place});")
-        return f"{'' if held == memory else f'({how}{memory} *)'}pack_{array}.v"
+            before.append(f"const {own} {name} = *(const {address}{own} *)({place});")
+        return f"{'' if held == memory else f'({how}{memory} *)'}{name}.v"
 
     # ------------------------------------------------------------------------------------------------ values
 

@@ -45,7 +45,7 @@ def elements(
         found: list[Node] = []
         for n, operand in enumerate(operands, results):
             place = at(var(f"at{n}"), j, apart[n])
-            found.append(Load(operand, f"in{n - results}", place, apart[n], many, packed and apart[n] is ONE))
+            found.append(Load(operand, f"in{n - results}", place, apart[n], many, packed and apart[n] == ONE))
         found.append(Compute(tuple(expressions)))
         for n, expression in enumerate(expressions):
             place = at(var(f"at{n}"), j, apart[n])

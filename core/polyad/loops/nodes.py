@@ -35,7 +35,9 @@ ROWS = "rows"
 ITEMS = "items"
 """Units of work in parallel, of which neighbouring instances have neighbouring ones at a time."""
 GROUPS = "groups"
-"""Units of work in parallel, of which each has several work items of a group; `step` is how many a group has."""
+"""Units of work in parallel, of which each has several work items of a group, `items`; a group has `step` of them.
+Work item number ``id`` of a group is number ``member`` of those that share its unit, number ``number`` in the group.
+"""
 
 
 class Node:
@@ -81,6 +83,7 @@ class Loop(Node):
     step: int = 1
     accumulators: tuple[Accumulator, ...] = ()
     small: bool = False
+    items: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,9 +295,9 @@ def geometry(n: int) -> Local:
 
 def at(base: Index, index: Index, stride: Index) -> Index:
     """Where element *index* lies, *stride* apart from the next, from *base* on."""
-    if stride is ZERO:
+    if stride == ZERO:
         return base
-    return base + index if stride is ONE else base + index * stride
+    return base + index if stride == ONE else base + index * stride
 
 
 def least(a: Index, b: Index) -> Index:
