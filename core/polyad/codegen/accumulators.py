@@ -62,7 +62,7 @@ def unroll_for(expression: Expression) -> int:
     need not wait for the last; one where that is hidden behind work, and more would only take longer to compile.
 
     >>> import polyad
-    >>> from .expression import Operand
+    >>> from .expression import Operand, apply
     >>> x = Operand(0, polyad.float32)
     >>> unroll_for(x * x), unroll_for(apply("exp", x))
     (4, 1)

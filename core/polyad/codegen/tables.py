@@ -45,6 +45,7 @@ def over_table(
 
     >>> import polyad
     >>> from .dialects import CUDA_C
+    >>> from .expression import Operand
     >>> x = Operand(0, polyad.float32)
     >>> over_table([x + x], [False], CUDA_C).arrays
     ()

@@ -1,13 +1,8 @@
 """Workgroups of a GPU, of which several work items share a row, so that neighbours read what lies side by side.
 
 A workgroup has one row at a time, or several: few work items share a short row, and a full workgroup is what keeps a
-multiprocessor busy. All of a workgroup take part in the same loop over rows, those that have no row left too, and meet
-where what they found of a row is added up: neighbours exchange values where the language has a word for it, and all
-else goes through memory that the workgroup shares. The order in which values are added depends on how many share a row,
-and on nothing else.
-
-In generated code, ``member`` is the number of a work item among those of its row, ``number`` that of its row in the
-workgroup, and ``here`` whether there is such a row.
+multiprocessor busy. The order in which values are added depends on how many share a row, and on nothing else.
+`polyad.loops.groups` says how they walk rows and add up.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ class Reduction:
     """How a kernel of `polyad.codegen.reduction` reduces. In the geometry, the result is array number 0, and the
     operands are 1 and on.
 
-    *warp* is how many work items exchange values without memory; *alone* says that a unit has a whole core.
+    *warp* is how many work items exchange values without memory.
     """
 
     def __init__(
@@ -76,7 +76,6 @@ class Reduction:
     def body(self) -> Body:
         """The kernel's statements."""
         variant = self.variant
-        shared: tuple[nodes.Shared, ...] = ()
         begins = [Begin(total, self.kind) for total in self.totals]
         wholes = Let("wholes", geometry(0) / geometry(1))
         if variant.group == 1:
@@ -90,28 +89,20 @@ class Reduction:
 
     # ------------------------------------------------------------------------------------------------ elements
 
-    def _take(self, u: int, count: Index) -> Body:
-        """Statements that take the *count* elements of vector *u* of a step into block *u*."""
+    def _take(self, u: int, count: Index, packs: bool = False) -> Body:
+        """Statements that take the *count* elements of vector *u* of a step into block *u*, or element c of *packs*."""
         found: list[Node] = []
+        j = var("j") + number(u * self.lanes) if u else var("j")
         for n, operand in enumerate(self.operands, 1):
-            near, j = self.near(n), var("j") + number(u * self.lanes) if u else var("j")
+            near = self.near(n)
             place = at(var(f"p{n}"), j, near)
             if self.across:
                 place = at(var(f"p{n}"), var("j"), var(f"r{n}"))
                 if self.width > 1 or u:
                     place = at(place, var("c") if self.width > 1 else number(u * self.lanes), near)
-            found.append(Load(operand, f"in{n - 1}", place, near, count))
-        masked = count if count != number(self.lanes) and self.lanes > 1 and not self.across else None
+            found.append(Load(operand, f"in{n - 1}", place, near, count, packed=packs and near == ONE))
+        masked = count if count == var("m") and self.lanes > 1 and not self.across else None
         return *found, Accumulate(self.blocks[u], self.expression, count=masked)
-
-    def _take_pack(self) -> Loop:
-        """The loop that takes the elements of a pack, from j on, into the first block."""
-        found: list[Node] = []
-        for n, operand in enumerate(self.operands, 1):
-            dense = self.near(n) == ONE
-            place = var(f"p{n}") + var("j") if dense else var(f"p{n}")
-            found.append(Load(operand, f"in{n - 1}", place, ONE, ONE, packed=dense))
-        return Loop(nodes.PACK, "c", 0, self.variant.pack, (*found, Accumulate(self.blocks[0], self.expression)))
 
     def _steps(self) -> tuple[Body, Body]:
         """Statements that take a whole step, and those that take what is left of one."""
@@ -203,11 +194,12 @@ class Reduction:
         span, whole = number(SEGMENT * items), var("whole_")
         body: list[Node] = [Let("last", least(first + span, end)), *(Begin(block, self.kind) for block in self.blocks)]
         if pack > 1:
+            packed = Loop(nodes.PACK, "c", 0, pack, self._take(0, ONE, packs=True))
             body += [
                 Let("whole_", first + (last - first) / number(pack) * number(pack)),
                 Loop(
                     nodes.SERIAL, "j", first + member * number(pack), whole,
-                    (*(Let(f"p{n}", var(f"q{n}")) for n in self.arrays), self._take_pack()), items * pack,
+                    (*(Let(f"p{n}", var(f"q{n}")) for n in self.arrays), packed), items * pack,
                 ),
             ]  # fmt: skip
         element, line = var("e"), var("line")

@@ -19,7 +19,7 @@ from ..codegen.expression import (
     invariant_parts,
     leaves_of,
     where,
-)
+)  # fmt: skip
 from ..codegen.variants import Variant
 from . import groups, nodes
 from .elements import rest_of_vector
