@@ -4,22 +4,23 @@
     formulas.py         each op's formula on real numbers
     complex_numbers.py  each op's parts on complex numbers
     writer.py           expressions to statements
+    printer.py          loops (`polyad.loops`) to statements
     dialects.py         what differs between C, OpenCL C and CUDA C
-    frame.py            what every kernel has around its loops
+    frame.py            what every kernel has around its statements
     hardware.py         what a device is to the generator
     collapse.py         fewer, longer dimensions for the same elements
     packs.py            what a GPU reads and writes at once
-    workgroups.py       how work items of a GPU share a row
+    workgroups.py       how many work items of a GPU share a row
     elementwise.py      kernels with a result at each place: `elementwise`, `elementwise_plan`
     tables.py           kernels over many arrays
     variants.py         which kernel of those that follow serves given arrays
-    accumulators.py     what they accumulate in
+    accumulators.py     what they accumulate by
     reduction.py        kernels that make many elements few: `reduction`, `reduction_plan`
     rowwise.py          kernels of several stages over the same rows: `rowwise`, `rowwise_plan`
-    row_statements.py   their statements
 
-Nothing here runs anything or knows a device. A backend compiles the source, keeps it, and launches it with the
-geometry. The simplest use is a single op; a fused chain of ops is the same call with a larger expression.
+A generator makes loops of expressions by a schedule of `polyad.loops`, and has them printed. Nothing here runs anything
+or knows a device. A backend compiles the source, keeps it, and launches it with the geometry. The simplest use is a
+single op; a fused chain of ops is the same call with a larger expression.
 """
 
 from typing import Any

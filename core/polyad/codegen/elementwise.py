@@ -25,27 +25,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..base.layout import Shape, Strides
+from ..loops.elements import elements
 from .collapse import by_memory, inner_first, outer_sizes
 from .dialects import Dialect
-from .expression import Expression, Iota, Operand
+from .expression import Expression
 from .frame import (
     MIN_CHUNK,
     KernelSource as KernelSource,
     Leaves as Leaves,
     Parameters,
-    declare_scalars,
-    factor,
-    independent,
-    interleaved,
-    kernel_source,
     lanes_for as lanes_for,
-    load_operand,
-    neighbouring,
     padded_rank as padded_rank,
 )
 from .hardware import CPU, DeviceDescription
-from .packs import Packs, packs_fit
-from .writer import Writer
+from .packs import packs_fit
+from .printer import source_of
 
 
 def elementwise(
@@ -80,108 +74,10 @@ def elementwise(
     lanes = lanes_for(expressions, dialect, device)
     results = [expression.dtype for expression in expressions]
     parameters = Parameters.of(dialect, results, leaves)
-    text = _ElementwiseText(expressions, dialect, leaves, lanes, rank, inner)
-    body = text.body(stream, pack, keep_loop=device.kind != CPU)
-    head = neighbouring(dialect) if device.kind == CPU else interleaved(dialect)
-    body = [*text.lifted, *head, *(f"    {line}" for line in (*text.head(), *body)), "}"]
-    functions = text.writer.functions.values()
-    return kernel_source(dialect, name, parameters, text.base(len(text.apart)), functions, body, lanes=lanes, rank=rank)
-
-
-class _ElementwiseText:
-    """The statements of a kernel, of which results and operands are numbered together."""
-
-    def __init__(
-        self,
-        expressions: Sequence[Expression],
-        dialect: Dialect,
-        leaves: Leaves,
-        lanes: int,
-        rank: int,
-        inner: Strides | None,
-    ) -> None:
-        self.expressions, self.dialect, self.leaves, self.rank, self.inner = expressions, dialect, leaves, rank, inner
-        count = len(expressions) + len(leaves.operands)
-        self.apart = [f"s{n}" for n in range(count)] if inner is None else [str(inner[n]) for n in range(count)]
-        self.writer = Writer(dialect, lanes)
-        declare_scalars(self.writer, leaves.scalars)
-        self.lifted, self._scalars = self.writer.lines, dict(self.writer.known)
-
-    def base(self, n: int) -> int:
-        """Where the geometry has array *n*."""
-        return 3 + self.rank + n * (self.rank + 1)
-
-    def head(self) -> list[str]:
-        """Where the unit's chunk begins in every array."""
-        index, outer = self.dialect.wide, self.rank - 1
-        lines = [
-            f"{index} row = {'unit / g.at[1]' if outer else '0'};",
-            f"const {index} first = (unit - row * g.at[1]) * g.at[2];",
-            f"const {index} last = first + g.at[2] < g.at[3] ? first + g.at[2] : g.at[3];",
-        ]
-        for n in range(len(self.apart)):
-            lines.append(f"{index} at{n} = g.at[{self.base(n)}];")
-            if self.inner is None:
-                lines.append(f"const {index} s{n} = g.at[{self.base(n) + 1}];")
-        for dim in range(outer - 1, -1, -1):
-            size = f"g.at[{4 + dim}]"
-            lines.append(f"{{ const {index} rest = row / {size}, at = row - rest * {size}; row = rest;")
-            lines += [f"  at{n} += at * g.at[{self.base(n) + 2 + dim}];" for n in range(len(self.apart))]
-            lines.append("}")
-        return lines
-
-    def body(self, stream: bool, pack: int, keep_loop: bool) -> list[str]:
-        """The loop over the chunk; it is to *keep_loop* where it is only what a pack leaves over."""
-        index, lanes = self.dialect.wide, self.writer.lanes
-        step = self._take_vector(stream)
-        lines = [*(self._take_pack(pack) if pack > 1 else ()), *independent(self.dialect, self.inner)]
-        if self.dialect.turns and keep_loop:
-            lines.append(self.dialect.turns)
-        lines.append(f"for ({index} j = first; j < last; j += {lanes}) {{")
-        if lanes > 1:
-            lines.append(f"    const int m = last - j < {lanes} ? (int)(last - j) : {lanes};")
-        return [*lines, *(f"    {line}" for line in step), "}"]
-
-    def _take_vector(self, stream: bool) -> list[str]:
-        """Statements that compute a vector, which begins at j, or a single element."""
-        writer = self.writer
-        writer.lines, writer.known = [], dict(self._scalars)
-        for n, operand in enumerate(self.leaves.operands):
-            at = len(self.expressions) + n
-            writer.known[operand] = load_operand(
-                writer, operand, f"in{n}", _element(at, self.apart[at], operand), self.apart[at], "m"
-            )
-        values = [writer.value(expression) for expression in self.expressions]
-        for n, (expression, value) in enumerate(zip(self.expressions, values, strict=True)):
-            place = _element(n, self.apart[n], Operand(n, expression.dtype))
-            writer.lines += writer.store(expression.dtype, value, f"out{n} + {place}", self.apart[n], "m", stream)
-        return writer.lines
-
-    def _take_pack(self, pack: int) -> list[str]:
-        """Statements that compute a chunk that is a whole pack."""
-        writer = self.writer
-        packs = Packs(writer, pack)
-        writer.lines, writer.known = [], dict(self._scalars)
-        for n, operand in enumerate(self.leaves.operands):
-            at = len(self.expressions) + n
-            pointer, place, apart = f"in{n}", _element(at, self.apart[at], operand, "(first + c)"), self.apart[at]
-            if isinstance(operand, Operand) and apart == "1":
-                pointer, place = packs.load(operand.dtype, f"pack{at}", f"in{n} + at{at} + first"), "c"
-            writer.known[operand] = load_operand(writer, operand, pointer, place, apart, "1")
-        values = [writer.value(expression) for expression in self.expressions]
-        for n, (expression, value) in enumerate(zip(self.expressions, values, strict=True)):
-            pointer = packs.store(expression.dtype, f"pack{n}", f"out{n} + at{n} + first")
-            writer.lines += writer.store(expression.dtype, value, f"{pointer} + c", "1", "1")
-        step = [f"        {line}" for line in packs.around(writer.lines)]
-        return [f"    if (last - first == {pack}) {{", *step, "        continue;", "    }"]
-
-
-def _element(n: int, stride: str, operand: Operand | Iota, j: str = "j") -> str:
-    place = {"0": f"at{n}", "1": f"at{n} + {j}"}.get(stride, f"at{n} + {j} * {stride}")
-    if isinstance(operand, Iota):
-        return f"({place})"
-    parts = factor(operand.dtype)
-    return f"{parts} * ({place})" if parts > 1 else place
+    on_cpu = device.kind == CPU
+    body = elements(expressions, leaves.operands, lanes, rank, inner, stream, pack, on_cpu)
+    numbers = 3 + rank + (len(results) + len(leaves.operands)) * (rank + 1)
+    return source_of(body, dialect, parameters, leaves.scalars, numbers, name=name, lanes=lanes, rank=rank)
 
 
 @dataclass(frozen=True, slots=True)

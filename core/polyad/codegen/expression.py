@@ -37,43 +37,43 @@ class Expression:
     dtype: DType
 
     def __add__(self, other: Expression | Number) -> Apply:
-        return apply("add", self, self._like(other))
+        return _combined("add", self, self._like(other))
 
     def __radd__(self, other: Number) -> Apply:
-        return apply("add", self._like(other), self)
+        return _combined("add", self._like(other), self)
 
     def __sub__(self, other: Expression | Number) -> Apply:
-        return apply("sub", self, self._like(other))
+        return _combined("sub", self, self._like(other))
 
     def __rsub__(self, other: Number) -> Apply:
-        return apply("sub", self._like(other), self)
+        return _combined("sub", self._like(other), self)
 
     def __mul__(self, other: Expression | Number) -> Apply:
-        return apply("mul", self, self._like(other))
+        return _combined("mul", self, self._like(other))
 
     def __rmul__(self, other: Number) -> Apply:
-        return apply("mul", self._like(other), self)
+        return _combined("mul", self._like(other), self)
 
     def __truediv__(self, other: Expression | Number) -> Apply:
-        return apply("div", self, self._like(other))
+        return _combined("div", self, self._like(other))
 
     def __rtruediv__(self, other: Number) -> Apply:
-        return apply("div", self._like(other), self)
+        return _combined("div", self._like(other), self)
 
     def __neg__(self) -> Apply:
         return apply("neg", self)
 
     def __lt__(self, other: Expression | Number) -> Apply:
-        return apply("lt", self, self._like(other))
+        return _combined("lt", self, self._like(other))
 
     def __le__(self, other: Expression | Number) -> Apply:
-        return apply("le", self, self._like(other))
+        return _combined("le", self, self._like(other))
 
     def __gt__(self, other: Expression | Number) -> Apply:
-        return apply("gt", self, self._like(other))
+        return _combined("gt", self, self._like(other))
 
     def __ge__(self, other: Expression | Number) -> Apply:
-        return apply("ge", self, self._like(other))
+        return _combined("ge", self, self._like(other))
 
     def literal(self, value: Number) -> Literal:
         """A number of this expression's dtype."""
@@ -187,6 +187,13 @@ class Apply(Expression):
 
 
 _applied: WeakValueDictionary[tuple[str, tuple[Expression, ...], DType], Apply] = WeakValueDictionary()
+
+
+def _combined(op: str, a: Expression, b: Expression) -> Apply:
+    """*op*, an operator, of two expressions: `apply`, but for its search where nothing can be wrong."""
+    if a.dtype is not b.dtype:
+        return apply(op, a, b)
+    return Apply(op, (a, b), bool_ if op in PREDICATES else a.dtype)
 
 
 @lru_cache(CACHED)

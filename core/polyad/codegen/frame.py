@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ..base.dtypes import FLOATING, DType, int64
-from ..base.layout import Strides
 from ..errors import ArgumentError, DTypeError
 from .dialects import Dialect
 from .expression import Expression, Iota, Operand, Scalar, dtypes_of, leaves_of
@@ -115,20 +114,6 @@ def declare_scalars(writer: Writer, scalars: Sequence[Scalar]) -> None:
         writer.known[scalar] = tuple(names)
 
 
-def load_operand(
-    writer: Writer, operand: Operand | Iota, pointer: str, place: str, stride: str, count: str
-) -> tuple[str, ...]:
-    """Variables with an operand's elements, or with the numbers that a `Iota` counts."""
-    if isinstance(operand, Operand):
-        return writer.load(operand.dtype, f"{pointer} + {place}", stride, count)
-    vector, scalar = writer.type_of(operand.dtype), writer.dialect.types[operand.dtype]
-    if writer.lanes == 1:
-        return (writer.declare(operand.dtype, f"({scalar})({place})"),)
-    steps = ", ".join(str(lane) for lane in range(writer.lanes))
-    text = f"({vector})(({scalar})({place})) + ({vector})({steps}) * ({vector})(({scalar})({stride}))"
-    return (writer.declare(operand.dtype, text),)
-
-
 @dataclass(frozen=True, slots=True)
 class Parameters:
     """A kernel's parameters: the types of its pointers and numbers, and the dtypes behind them, in order."""
@@ -208,28 +193,3 @@ def kernel_source(
             f"{{\n    {name}({', '.join(given)});\n}}\n"
         )
     return KernelSource(name, "".join(parts), parameters.arrays, parameters.scalars, lanes, rank, entry, group)
-
-
-def factor(dtype: DType) -> int:
-    """How many numbers in memory an element is."""
-    return 2 if dtype.is_complex else 1
-
-
-def independent(dialect: Dialect, inner: Strides | None, accumulated: str = "") -> list[str]:
-    """What stands before a loop over elements whose strides are known, so that a compiler makes vectors of it."""
-    return [dialect.loop + accumulated] if dialect.loop and inner is not None else []
-
-
-def neighbouring(dialect: Dialect) -> list[str]:
-    """The loop over units of an instance that has neighbouring ones: what it touches lies together."""
-    wide = dialect.wide
-    return [
-        f"const {wide} many = {dialect.workers}, fair = (g.at[0] + many - 1) / many, begin = {dialect.worker} * fair;",
-        f"const {wide} end = begin + fair < g.at[0] ? begin + fair : g.at[0];",
-        f"for ({wide} unit = begin; unit < end; ++unit) {{",
-    ]
-
-
-def interleaved(dialect: Dialect) -> list[str]:
-    """The loop over units of an instance among many that run side by side and touch neighbouring units together."""
-    return [f"for ({dialect.wide} unit = {dialect.worker}; unit < g.at[0]; unit += {dialect.workers}) {{"]

@@ -11,12 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..base.dtypes import DType
 from ..base.layout import Strides
 from .dialects import Dialect
 from .expression import Apply, Expression, Operand, leaves_of, nodes_of
 from .hardware import CPU, DeviceDescription
-from .writer import Writer
 
 PACK_BYTES = 16
 """The widest access of a GPU."""
@@ -56,45 +54,3 @@ def packs_fit(pack: int, strides: Sequence[Strides], offsets: Sequence[int]) -> 
         if step[-1]
         for place in (offset, *step[:-1])
     )
-
-
-class Packs:
-    """The statements of a step that takes a pack of each dense array."""
-
-    def __init__(self, writer: Writer, pack: int) -> None:
-        self.writer = writer
-        self.pack = pack
-        self.before: list[str] = []
-        self.after: list[str] = []
-
-    def load(self, dtype: DType, name: str, place: str) -> str:
-        """A pointer to number c of what is read from *place*, into a variable *name*."""
-        address = self.writer.dialect.address
-        own = self._type(dtype)
-        self.before.append(f"const {own} {name} = *(const {address}{own} *)({place});")
-        return f"{self._pointer_to(dtype, 'const ')}{name}.v"
-
-    def store(self, dtype: DType, name: str, place: str) -> str:
-        """A pointer to number c of what is written to *place* in the end, from a variable *name*."""
-        own = self._type(dtype)
-        self.before.append(f"{own} {name};")
-        self.after.append(f"*({self.writer.dialect.address}{own} *)({place}) = {name};")
-        return f"{self._pointer_to(dtype)}{name}.v"
-
-    def around(self, lines: Sequence[str]) -> list[str]:
-        """The step, of which *lines* take element c."""
-        head = [self.writer.dialect.unroll, f"for (int c = 0; c < {self.pack}; ++c) {{"]
-        return [*self.before, *filter(None, head), *lines, "}", *self.after]
-
-    def _pointer_to(self, dtype: DType, how: str = "") -> str:
-        held, memory = self.writer.variable(dtype), self.writer.dialect.types[dtype]
-        return "" if held == memory else f"({how}{memory} *)"
-
-    def _type(self, dtype: DType) -> str:
-        held = self.writer.variable(dtype)
-        name = f"Pack{self.pack}_{held.replace(' ', '_')}"
-        size = min(PACK_BYTES, self.pack * dtype.itemsize)
-        self.writer.functions.setdefault(
-            name, self.writer.dialect.pack.format(type=held, n=self.pack, bytes=size, name=name)
-        )
-        return name

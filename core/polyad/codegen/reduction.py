@@ -36,37 +36,18 @@ from dataclasses import dataclass
 
 from ..base.dtypes import DType
 from ..base.layout import Shape, Strides
-from .accumulators import (
-    SEGMENT,
-    Accumulators,
-    check_reducer,
-    fold_lanes,
-    for_columns,
-    reduction_clause,
-    symmetric,
-    unroll_for as unroll_for,
-)
+from ..loops.reductions import Reduction
+from .accumulators import SEGMENT, check_reducer, unroll_for as unroll_for
 from .collapse import inner_first
 from .dialects import Dialect
 from .elementwise import known_inner
-from .expression import Expression, Local, Operand, cast
-from .frame import (
-    KernelSource,
-    Leaves,
-    Parameters,
-    declare_scalars,
-    factor,
-    independent,
-    kernel_source,
-    lanes_for,
-    load_operand,
-    neighbouring,
-)
+from .expression import Expression, cast
+from .frame import KernelSource, Leaves, Parameters, lanes_for
 from .hardware import CPU, DeviceDescription
-from .packs import Packs, packs_fit
+from .packs import packs_fit
+from .printer import source_of
 from .variants import STRIDED, WIDTH, Space, Variant, nearness
-from .workgroups import add_up_row, choose_workgroup, declare_members, walk_rows
-from .writer import Writer, computed_in
+from .workgroups import choose_workgroup
 
 _BAND = 16
 """Rows that a reduction across accumulates before they join the total: few enough for a processor to prefetch each."""
@@ -112,241 +93,11 @@ def reduction(
     leaves = Leaves.of([expression])
     lanes = lanes_for([expression, cast(expression, result)], dialect, device)
     parameters = Parameters.of(dialect, [result], leaves)
-    text = _ReductionText(expression, reducer, dialect, leaves, lanes, result, variant)
-    body = text.body()
-    return kernel_source(
-        dialect, name, parameters, text.base(1 + len(leaves.operands)), text.writer.functions.values(),
-        (*text.lifted, *body), lanes=lanes, rank=variant.kept_rank, group=variant.group,
+    schedule = Reduction(expression, reducer, leaves.operands, result, lanes, variant, dialect.warp)
+    return source_of(
+        schedule.body(), dialect, parameters, leaves.scalars, schedule.base(1 + len(leaves.operands)), name=name,
+        lanes=lanes, rank=variant.kept_rank, group=variant.group,
     )  # fmt: skip
-
-
-class _ReductionText:
-    """The statements of a kernel. In the geometry, the result is array number 0, and the operands are 1 and on."""
-
-    def __init__(
-        self,
-        expression: Expression,
-        reducer: str,
-        dialect: Dialect,
-        leaves: Leaves,
-        lanes: int,
-        result: DType,
-        variant: Variant,
-    ) -> None:
-        self.expression, self.reducer, self.dialect, self.leaves = expression, reducer, dialect, leaves
-        self.lanes, self.dtype, self.result, self.variant = lanes, expression.dtype, result, variant
-        self.across, self.inner = variant.across, variant.inner
-        self.index = dialect.wide
-        self.kept, self.reduced = variant.kept_rank - 1, variant.reduced_rank - 1
-        self.operands = range(1, 1 + len(leaves.operands))
-        self.width, self.unroll = (variant.unroll, 1) if self.across and lanes == 1 else (1, variant.unroll)
-        self.writer = Writer(dialect, lanes)
-        declare_scalars(self.writer, leaves.scalars)
-        self.lifted, self._scalars = self.writer.lines, dict(self.writer.known)
-        self.sums = Accumulators(self.writer, reducer, self.dtype, self.unroll, self.inner, self.width)
-
-    def base(self, n: int) -> int:
-        """Where the geometry has array *n*; the result has no reduced strides, but one between splits."""
-        head = 9 + self.kept + self.reduced
-        return head + (3 + self.kept + (n - 1) * (3 + self.kept + self.reduced) if n else 0)
-
-    def near(self, n: int) -> str:
-        """The stride of operand *n* along vectors."""
-        return f"{'k' if self.across else 'r'}{n}" if self.inner is None else str(self.inner[n - 1])
-
-    def body(self) -> list[str]:
-        """All statements, but for those that declare numbers."""
-        whole = [line for u in range(self.unroll) for line in self._take(u, str(self.lanes))] if self.unroll > 1 else []
-        rest = [] if self.across and whole else self._take(0, "m")
-        join = self.sums.join_blocks(self.writer)
-        rest, join = (for_columns(self.dialect, self.inner, self.width, lines) for lines in (rest, join))
-        fold = self.sums.fold_totals(self.writer)
-        head = [*self._head(), *(f"    {line}" for line in self.sums.declare(self.sums.totals))]
-        if self.variant.group > 1:
-            return [*head, *(f"    {line}" for line in (*self._share_split(rest, join), *self._store_shared())), "}"]
-        lines = [*self._walk_split(whole, rest, join), *self._store(fold)]
-        return [*head, *(f"    {line}" for line in lines), "}"]
-
-    # ------------------------------------------------------------------------------------------------ elements
-
-    def _take(self, u: int, count: str) -> list[str]:
-        """Statements that take the *count* elements of vector *u* of a step into block *u*."""
-        writer = self.writer
-        writer.lines, writer.known = [], dict(self._scalars)
-        along = f"(j + {u * self.lanes})" if u else "j"
-        for n, operand in enumerate(self.leaves.operands, 1):
-            near = self.near(n)
-            place = f"p{n} + {along} * {near}"
-            if self.across:
-                place = f"p{n} + j * r{n} + {'c' if self.width > 1 else u * self.lanes} * {near}"
-            if factor(operand.dtype) > 1:
-                place = f"2 * ({place})"
-            elif not isinstance(operand, Operand):
-                place = f"({place})"
-            writer.known[operand] = load_operand(writer, operand, f"in{n - 1}", place, near, count)
-        values = writer.value(self.expression)
-        if count == "m" and self.lanes > 1 and not self.across:
-            values = self.sums.mask(writer, values)
-        return self.sums.add(writer, self.sums.blocks[u], values)
-
-    def _take_pack(self) -> list[str]:
-        """Statements that take the elements of a pack, from j on, into the first block."""
-        writer = self.writer
-        writer.lines, writer.known = [], dict(self._scalars)
-        packs = Packs(writer, self.variant.pack)
-        for n, operand in enumerate(self.leaves.operands, 1):
-            pointer, place = f"in{n - 1}", f"p{n}" if self.near(n) == "0" else f"(p{n} + j + c)"
-            if isinstance(operand, Operand) and self.near(n) == "1":
-                pointer, place = packs.load(operand.dtype, f"pack{n}", f"{pointer} + p{n} + j"), "c"
-            writer.known[operand] = load_operand(writer, operand, pointer, place, "1", "1")
-        values = writer.value(self.expression)
-        return packs.around(self.sums.add(writer, self.sums.blocks[0], values))
-
-    # ------------------------------------------------------------------------------------------------ loops
-
-    def _head(self) -> list[str]:
-        """The loop over units, and where the unit's result and its operands' elements begin."""
-        variant, index = self.variant, self.index
-        lines = [f"const {index} wholes = g.at[0] / g.at[1];"]
-        if variant.group == 1:
-            lines += neighbouring(self.dialect)
-        else:
-            lines += declare_members(self.dialect, variant.row_items, variant.group)
-            lines += walk_rows(self.dialect, variant.row_items, variant.group)
-        together = self.lanes * self.unroll * self.width if self.across else 1
-        # Units of one split are neighbours, so that what they read lies together.
-        lines += [
-            f"    const {index} split = unit / wholes, whole = unit - split * wholes;",
-            f"    {index} row = whole / g.at[7], column = (whole - row * g.at[7]) * {together};",
-        ]
-        if self.across and self.unroll > 1:
-            # The last columns of a row: some are computed twice, so that there is no partly filled vector.
-            lines.append(f"    if (column > g.at[8] - {together}) column = g.at[8] - {together};")
-        elif self.across:
-            lines.append(f"    const int m = g.at[8] - column < {together} ? (int)(g.at[8] - column) : {together};")
-        out = self.base(0)
-        lines.append(f"    {index} o = g.at[{out}] + column * g.at[{out + 1}] + split * g.at[{out + 2 + self.kept}];")
-        for n in self.operands:
-            base = self.base(n)
-            lines.append(
-                f"    {index} q{n} = g.at[{base}] + column * g.at[{base + 1}]; const {index} k{n} = g.at[{base + 1}], "
-                f"r{n} = g.at[{base + 2 + self.kept}];"
-            )
-        for dim in range(self.kept - 1, -1, -1):
-            size = f"g.at[{9 + dim}]"
-            lines.append(f"    {{ const {index} rest = row / {size}, at = row - rest * {size}; row = rest;")
-            lines.append(f"      o += at * g.at[{out + 2 + dim}];")
-            lines += [f"      q{n} += at * g.at[{self.base(n) + 2 + dim}];" for n in self.operands]
-            lines.append("    }")
-        return lines
-
-    def _walk_line(self, indent: str = "") -> list[str]:
-        """Statements that find where line number ``line`` of the outer reduced dimensions begins in each operand."""
-        lines = []
-        for dim in range(self.reduced - 1, -1, -1):
-            size = f"g.at[{9 + self.kept + dim}]"
-            lines.append(f"{{ const {self.index} rest = line / {size}, at = line - rest * {size}; line = rest;")
-            far = 3 + self.kept + dim
-            lines += [*(f"{indent}p{n} += at * g.at[{self.base(n) + far}];" for n in self.operands), "}"]
-        return lines
-
-    def _walk_split(self, whole: Sequence[str], rest: Sequence[str], join: Sequence[str]) -> list[str]:
-        """The loop of a work item over the segments of its split."""
-        index, lanes = self.index, self.lanes
-        lines = [
-            f"{index} line = segment / g.at[4]; const {index} first = (segment - line * g.at[4]) * g.at[5];",
-            f"const {index} last = first + g.at[5] < g.at[6] ? first + g.at[5] : g.at[6];",
-            *(f"{index} p{n} = q{n};" for n in self.operands),
-            *self._walk_line("  "),
-            *self.sums.declare(self.sums.blocks),
-        ]
-        each = f"for ({index} j = first; j < last; ++j) {{"
-        if self.across:
-            lines += [each, *(f"    {line}" for line in whole or rest), "}"]
-        elif lanes == 1 and not self.dtype.is_complex:
-            clause = reduction_clause(self.writer, self.reducer, self.dtype, self.sums.blocks[0])
-            lines += [*independent(self.dialect, self.inner, clause), each, *(f"    {line}" for line in rest), "}"]
-        else:
-            lines.append(f"{index} j = first;")
-            if whole:
-                step = lanes * self.unroll
-                lines += [f"for (; j + {step} <= last; j += {step}) {{", *(f"    {line}" for line in whole), "}"]
-            lines.append(f"for (; j < last; j += {lanes}) {{")
-            if lanes > 1:
-                lines.append(f"    const int m = last - j < {lanes} ? (int)(last - j) : {lanes};")
-            lines += [*(f"    {line}" for line in rest), "}"]
-        return [
-            f"const {index} from = split * g.at[2], to = from + g.at[2] < g.at[3] ? from + g.at[2] : g.at[3];",
-            f"for ({index} segment = from; segment < to; ++segment) {{",
-            *(f"    {line}" for line in (*lines, *join)),
-            "}",
-        ]
-
-    def _share_split(self, rest: Sequence[str], join: Sequence[str]) -> list[str]:
-        """The loop of the work items that share a split, and the sum of what they found."""
-        variant, index, items, pack = self.variant, self.index, self.variant.row_items, self.variant.pack
-        span = SEGMENT * items
-        lines = [
-            f"const {index} from = here ? split * g.at[2] : 0;",
-            f"const {index} to = !here ? 0 : from + g.at[2] < g.at[3] ? from + g.at[2] : g.at[3];",
-            f"for ({index} first = from; first < to; first += {span}) {{",
-            f"const {index} last = first + {span} < to ? first + {span} : to;",
-            *self.sums.declare(self.sums.blocks),
-        ]
-        begin = "first"
-        if pack > 1:
-            begin = "whole_"
-            lines += [
-                f"const {index} whole_ = first + (last - first) / {pack} * {pack};",
-                f"for ({index} j = first + member * {pack}; j < whole_; j += {items * pack}) {{",
-                *(f"const {index} p{n} = q{n};" for n in self.operands),
-                *self._take_pack(),
-                "}",
-            ]
-        counted = "e" if self.reduced else "j"
-        lines.append(f"for ({index} {counted} = {begin} + member; {counted} < last; {counted} += {items}) {{")
-        if self.reduced:
-            lines.append(f"{index} line = e / g.at[6]; const {index} j = e - line * g.at[6];")
-        lines += [*(f"{index} p{n} = q{n};" for n in self.operands), *self._walk_line(), *rest, "}", *join, "}"]
-        self.writer.lines = []
-        sums = self.sums
-        shared: list[str] = []
-        lines += add_up_row(
-            self.dialect, items, variant.group, self.dialect.types[computed_in(self.dtype)], sums.totals[0],
-            lambda into, others: sums.add(self.writer, into, others), shared, symmetric(self.reducer, self.dtype),
-        )  # fmt: skip
-        self.lifted = [*self.lifted, *shared]
-        return lines
-
-    # ------------------------------------------------------------------------------------------------ results
-
-    def _store_shared(self) -> list[str]:
-        """The first of the work items that share a split writes the result."""
-        self.writer.lines = []
-        values = self.writer.value(cast(Local(tuple(self.sums.totals[0]), self.dtype), self.result))
-        place = "2 * o" if self.result.is_complex else "o"
-        stored = self.writer.store(self.result, values, f"out0 + {place}", "1", "1")
-        return ["if (member == 0 && here) {", *self.writer.lines, *stored, "}"]
-
-    def _store(self, fold: Sequence[str]) -> list[str]:
-        """What is written of the totals; along vectors, after their lanes are one number."""
-        totals = [tuple(total) for total in self.sums.totals]
-        single, lines = self.writer, []
-        if not self.across and self.lanes > 1:
-            single = Writer(self.dialect, 1, self.writer.functions, prefix="u")
-            packed = self.writer.packed(computed_in(self.dtype), "")
-            element, text = fold_lanes(single, totals[0], packed, self.lanes, self.reducer, self.dtype)
-            totals, lines = [element], [*fold, *text]
-        stride = f"g.at[{self.base(0) + 1}]"
-        apart = "1" if self.across and self.inner is not None else stride
-        for u, names in enumerate(totals):
-            single.lines = []
-            values = single.value(cast(Local(names, self.dtype), self.result))
-            place = f"o + {u * self.lanes}" if u else f"o + c * {stride}" if self.width > 1 else "o"
-            pointer = f"out0 + {f'2 * ({place})' if self.result.is_complex else place}"
-            stored = single.store(self.result, values, pointer, apart, str(self.lanes) if self.unroll > 1 else "m")
-            lines += for_columns(self.dialect, self.inner, self.width, [*single.lines, *stored])
-        return lines
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,16 +39,17 @@ from dataclasses import dataclass
 
 from ..base.layout import Shape, Strides
 from ..errors import ArgumentError, DTypeError
+from ..loops.rows import Rows, Stage as Stage, written_summand
 from .accumulators import SEGMENT, UNROLLED, check_reducer, unroll_for
 from .dialects import Dialect
 from .elementwise import known_inner
 from .expression import Expression, Iota, Operand, RowValue, cast, leaves_of, substituted
-from .frame import MIN_CHUNK, KernelSource, Leaves, Parameters, interleaved, kernel_source, lanes_for, neighbouring
+from .frame import MIN_CHUNK, KernelSource, Leaves, Parameters, lanes_for
 from .hardware import CPU, DeviceDescription
 from .packs import pack_for, packs_fit
-from .row_statements import RowShape, RowText, Stage as Stage, written_summand
+from .printer import source_of
 from .variants import STRIDED, WIDTH, Space, Variant, nearness
-from .workgroups import choose_workgroup, declare_members, walk_rows
+from .workgroups import choose_workgroup
 from .writer import computed_in
 
 _FEW_GROUPS = 4
@@ -94,30 +95,22 @@ def rowwise(
     parameters = Parameters.of(dialect, results, leaves)
     # The error of a sum grows with how many numbers follow each other, which without vectors are all of a span.
     span = SEGMENT if device.kind != CPU or device.has_vectors else SEGMENT // 4
-    shape = RowShape.of(dialect, lanes, variant, span)
-    text = RowText(shape, leaves, results)
+    walk = Rows(leaves.operands, len(results), lanes, variant, span, device.kind == CPU, dialect.warp)
     passes = _passes(stages)
     written = None if variant.across else _written_stage(stages, passes[-1][0], elements)
     if written is not None:
         elements = substituted(elements, {written.expression: written_summand(written.dtype)})
     for passing, after in passes:
-        text.reduce([(n, stages[n]) for n in passing], variant.unroll, written if passing == passes[-1][0] else None)
+        walk.reduce([(n, stages[n]) for n in passing], variant.unroll, written if passing == passes[-1][0] else None)
         for n in after:
-            for u in range(shape.copies):
-                text.give(n, text.at_row(stages[n].expression, u), stages[n], u)
+            walk.give(n, [stages[n].expression] * walk.copies, stages[n])
     if elements:
-        text.write_elements(elements)
-    text.write_rows(rows, len(elements))
-    width = shape.base(len(results) + len(leaves.operands))
-    head = interleaved(dialect) if device.kind != CPU else neighbouring(dialect)
-    if variant.group > 1:
-        members = dialect, variant.row_items, variant.group
-        head = [*declare_members(*members), *walk_rows(*members)]
-    body = [*text.lifted, *text.shared, *head, *(f"    {line}" for line in (*text.head(), *text.lines)), "}"]
-    functions = text.writer.functions.values()
-    return kernel_source(
-        dialect, name, parameters, width, functions, body, lanes=lanes, rank=variant.kept_rank, group=variant.group
-    )
+        walk.write_elements(elements)
+    walk.write_rows(rows, len(elements))
+    return source_of(
+        walk.body(), dialect, parameters, leaves.scalars, walk.base(walk.count), name=name, lanes=lanes,
+        rank=variant.kept_rank, group=variant.group, numbers_of_rows=walk.single,
+    )  # fmt: skip
 
 
 def rowwise_lanes(

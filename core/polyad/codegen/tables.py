@@ -17,11 +17,11 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 
+from ..loops.elements import over_rows_of_table
 from .dialects import Dialect
-from .expression import Expression, Operand
-from .frame import KernelSource, Leaves, Parameters, declare_scalars, interleaved, kernel_source, load_operand
-from .packs import Packs
-from .writer import Writer
+from .expression import Expression
+from .frame import KernelSource, Leaves, Parameters
+from .printer import source_of
 
 _ARGUMENTS = 3968
 """Bytes that all arguments of a launch may have, less what numbers take."""
@@ -45,6 +45,7 @@ def over_table(
 
     >>> import polyad
     >>> from .dialects import CUDA_C
+    >>> from .expression import Operand
     >>> x = Operand(0, polyad.float32)
     >>> over_table([x + x], [False], CUDA_C).arrays
     ()
@@ -52,51 +53,11 @@ def over_table(
     leaves = Leaves.of(expressions)
     results = [expression.dtype for expression in expressions]
     parameters = Parameters.of(dialect, results, leaves)
-    dtypes = [*results, *(operand.dtype for operand in leaves.operands)]
-    rows = rows_of_a_table(len(dtypes))
-    begins, counts, places = 2, 3 + rows, 3 + 2 * rows
-    lines = [
-        *interleaved(dialect),
-        # Begins rise: by halves.
-        "int row = 0;",
-        "for (int behind = (int)g.at[1]; behind - row > 1;) {",
-        "const int middle = (row + behind) / 2;",
-        f"if (g.at[{begins} + middle] <= unit) row = middle; else behind = middle;",
-        "}",
-        f"const {dialect.wide} first = (unit - g.at[{begins} + row]) * {pack}, count = g.at[{counts} + row];",
-        f"const {dialect.wide} last = first + {pack} < count ? first + {pack} : count;",
-    ]
-    pointers = [f"out{n}" for n in range(len(results))] + [f"in{n}" for n in range(len(leaves.operands))]
-    for n, (dtype, pointer) in enumerate(zip(dtypes, pointers, strict=True)):
-        how = f"{'' if n < len(results) else 'const '}{dialect.types[dtype.to_real()]} *"
-        lines.append(f"{how}const {pointer} = ({how})g.at[{places + n * rows} + row];")
-    writer = Writer(dialect, 1)
-    declare_scalars(writer, leaves.scalars)
-    lifted, declared = writer.lines, dict(writer.known)
-
-    def take(packs: Packs | None) -> list[str]:
-        """Statements that compute element j, or of a pack element c."""
-        writer.lines, writer.known = [], dict(declared)
-        for n, operand in enumerate(leaves.operands):
-            assert isinstance(operand, Operand)
-            pointer, place = f"in{n}", "0" if single[n] else "j"
-            if packs is not None and not single[n]:
-                pointer, place = packs.load(operand.dtype, f"pack{n}", f"in{n} + first"), "c"
-            writer.known[operand] = load_operand(writer, operand, pointer, place, "1", "1")
-        values = [writer.value(expression) for expression in expressions]
-        for n, (dtype, value) in enumerate(zip(results, values, strict=True)):
-            pointer = f"out{n} + j" if packs is None else f"{packs.store(dtype, f'made{n}', f'out{n} + first')} + c"
-            writer.lines += writer.store(dtype, value, pointer, "1", "1")
-        return writer.lines
-
-    if pack > 1:
-        packs = Packs(writer, pack)
-        lines += [f"if (last - first == {pack}) {{", *packs.around(take(packs)), "continue;", "}"]
-    lines += [f"for ({dialect.wide} j = first; j < last; ++j) {{", *take(None), "}", "}"]
-    return kernel_source(
-        dialect, name, Parameters((), (), parameters.numbers, parameters.scalars), places + len(dtypes) * rows,
-        writer.functions.values(), (*lifted, *lines), lanes=1, rank=1,
-    )  # fmt: skip
+    arrays, rows = len(results) + len(leaves.operands), rows_of_a_table(len(results) + len(leaves.operands))
+    body = over_rows_of_table(expressions, leaves.operands, single, pack, rows)
+    parameters = Parameters((), (), parameters.numbers, parameters.scalars)
+    numbers = 3 + (2 + arrays) * rows
+    return source_of(body, dialect, parameters, leaves.scalars, numbers, name=name, lanes=1, rank=1)
 
 
 def table(counts: Sequence[int], addresses: Sequence[Sequence[int]], pack: int) -> tuple[int, bytes]:

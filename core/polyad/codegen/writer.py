@@ -223,11 +223,15 @@ class Writer:
         text = template
         for position, argument in enumerate(arguments):
             text = text.replace(f"{{{position}}}", argument)
-        text = text.replace("<T>", self.type_of(own)).replace("<B>", str(8 * own.itemsize))
-        text = text.replace("<I>", self.type_of(_SIGNED[own.itemsize]))
-        text = text.replace("<L>", f"{self.dialect.turns}\n    " if self.dialect.turns else "")
-        suffix = self.dialect.suffixes.get(own, "")
-        text = re.sub(r"\$(\w+)\(", lambda found: f"{found[1]}{suffix}(", text)
+        if "<" in text:
+            text = text.replace("<T>", self.type_of(own)).replace("<B>", str(8 * own.itemsize))
+            text = text.replace("<I>", self.type_of(_SIGNED[own.itemsize]))
+            text = text.replace("<L>", f"{self.dialect.turns}\n    " if self.dialect.turns else "")
+        if "$" in text:
+            suffix = self.dialect.suffixes.get(own, "")
+            text = re.sub(r"\$(\w+)\(", lambda found: f"{found[1]}{suffix}(", text)
+        if "@" not in text:
+            return text
         return re.sub(r"@(\w+)\(", lambda found: f"{self._function(found[1], own)}(", text)
 
     def _function(self, name: str, dtype: DType) -> str:

@@ -227,8 +227,13 @@ def test_vectors_of_the_compiler(tmp_path: Path) -> None:
 @pytest.mark.parametrize("target", [each for each in targets() if each.values[0][0] is OPENCL_C])
 def test_a_group_shares_a_row_and_meets_at_barriers(target, tmp_path: Path) -> None:
     for local, (name, shape, dims) in zip(
-        (64, 8, 48),
-        (("softmax", (5, 803), (1,)), ("layer_norm", (4, 6, 31, 13), (0, 2, 3)), ("softmax", (3, 77), (1,))),
+        (64, 64, 8, 48),
+        (
+            ("softmax", (5, 803), (1,)),
+            ("softmax", (300, 8), (1,)),
+            ("layer_norm", (4, 6, 31, 13), (0, 2, 3)),
+            ("softmax", (3, 77), (1,)),
+        ),
         strict=True,
     ):
         gpu = DeviceDescription(GPU, 2, local)
