@@ -72,15 +72,15 @@ def and_masks(*mask_mods: Mod) -> Mod:
               [1, 1, 0],
               [0, 1, 1]]]], dtype=polyad.int32)
     """
-    return _combined("and_masks", mask_mods, polyad.Tensor.logical_and)
+    return _mask_of_all("and_masks", mask_mods, polyad.Tensor.logical_and)
 
 
 def or_masks(*mask_mods: Mod) -> Mod:
     """The mask_mod under which a key counts that counts under one of *mask_mods*, as `and_masks`."""
-    return _combined("or_masks", mask_mods, polyad.Tensor.logical_or)
+    return _mask_of_all("or_masks", mask_mods, polyad.Tensor.logical_or)
 
 
-def _combined(name: str, mods: tuple[Mod, ...], combine: Callable[[Tensor, Tensor], Tensor]) -> Mod:
+def _mask_of_all(name: str, mods: tuple[Mod, ...], combine: Callable[[Tensor, Tensor], Tensor]) -> Mod:
     for mod in mods:
         if not callable(mod):
             raise ArgumentTypeError(f"{name}: {safe_repr(mod)} cannot be called", fix="pass functions of four indices")
