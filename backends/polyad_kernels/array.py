@@ -12,7 +12,7 @@ import math
 from typing import Any
 
 from polyad.base.dtypes import DType
-from polyad.base.layout import contiguous_strides, is_contiguous
+from polyad.base.shapes_and_strides import contiguous_strides, is_contiguous
 
 
 class Array:

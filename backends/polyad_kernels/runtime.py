@@ -7,7 +7,7 @@ from typing import Any
 
 from polyad.backend.runtime import Runtime
 from polyad.base.dtypes import DType
-from polyad.base.layout import Layout, Shape, Strides
+from polyad.base.shapes_and_strides import Layout, Shape, Strides
 
 from .array import Array
 

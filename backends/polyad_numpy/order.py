@@ -1,4 +1,4 @@
-"""The order in memory of an elementwise result, which is PyTorch's (`polyad.base.layout.result_strides`).
+"""The order in memory of an elementwise result, which is PyTorch's (`polyad.base.shapes_and_strides.result_strides`).
 
 NumPy's own rule differs where operands disagree, and where one is expanded. Results of row-major operands are
 row-major in both, so kernels ask only about others.
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from polyad.base.layout import broadcast_strides, result_strides
+from polyad.base.shapes_and_strides import broadcast_strides, result_strides
 
 from .quiet import thread
 

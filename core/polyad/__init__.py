@@ -49,7 +49,6 @@ from .base.dtypes import (
     set_default_dtype as set_default_dtype,
     uint8 as uint8,
 )
-from .base.layout import Size as Size
 from .base.memory_formats import (
     MemoryFormat,
     MemoryLayout,
@@ -65,6 +64,7 @@ from .base.memory_formats import (
     sparse_csr as sparse_csr,
     strided as strided,
 )
+from .base.shapes_and_strides import Size as Size
 from .compatibility import absent as _absent, moved as _moved, unfound as _unfound, unknown as _unknown
 from .devices.registry import get_default_device as get_default_device, set_default_device as set_default_device
 from .dispatch.catalogue import PUBLIC

@@ -16,7 +16,7 @@ from typing import Any
 from . import functions
 from .arguments import explain
 from .base.dtypes import INTEGER, DType, bool_, float32, iinfo, int64
-from .base.layout import normalize_dims
+from .base.shapes_and_strides import normalize_dims
 from .errors import ArgumentError, ArgumentTypeError, IndexOutOfRange
 from .functions import where
 from .linalg import vector_norm

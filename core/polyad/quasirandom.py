@@ -6,7 +6,7 @@ import importlib
 from typing import Any
 
 from .base.dtypes import DType, get_default_dtype
-from .base.layout import int_of
+from .base.shapes_and_strides import int_of
 from .errors import ArgumentError, safe_repr, wrong_type
 from .functions import empty, randint
 from .interop.numpy import from_numpy

@@ -24,8 +24,8 @@ from .base.dtypes import (
     int64,
     promote_types,
 )
-from .base.layout import Shape, normalize_shape
 from .base.memory_formats import MemoryFormat
+from .base.shapes_and_strides import Shape, normalize_shape
 from .base.state import warn_user
 from .errors import ArgumentError, ArgumentTypeError, describe, wrong_type
 from .functions import as_tensor, empty, isclose, randint, view_as_real

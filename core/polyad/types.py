@@ -9,7 +9,7 @@ from typing import IO, TypeAlias
 
 from .base.device import Device as _device
 from .base.dtypes import DType
-from .base.layout import Size
+from .base.shapes_and_strides import Size
 from .ops.memory.storage_types import UntypedStorage as Storage
 from .tensor import Tensor
 

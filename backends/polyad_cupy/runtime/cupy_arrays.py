@@ -8,7 +8,7 @@ import cupy
 from cupy.cuda import MemoryPointer, UnownedMemory
 
 from polyad.base.dtypes import DType
-from polyad.base.layout import reach
+from polyad.base.shapes_and_strides import reach
 from polyad.codegen.packs import PACK_BYTES
 from polyad.errors import DeviceError
 from polyad.interop.numpy import numpy_dtype, polyad_dtype

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .. import functions
-from ..base.layout import normalize_dim
+from ..base.shapes_and_strides import normalize_dim
 from ..errors import ArgumentError
 from ..tensor import Tensor
 from .data_types import promoted

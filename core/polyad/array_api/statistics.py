@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import functions
 from ..base.dtypes import DType
-from ..base.layout import normalize_dims
+from ..base.shapes_and_strides import normalize_dims
 from ..errors import ArgumentError
 from ..functions import diff as _diff
 from ..tensor import Tensor

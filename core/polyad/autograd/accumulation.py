@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..base.layout import contiguous_strides, is_contiguous, is_dense
 from ..base.locks import RLock
+from ..base.shapes_and_strides import contiguous_strides, is_contiguous, is_dense
 from ..base.state import state
 from ..dispatch.op import op_of
 from ..dispatch.views import layout_of

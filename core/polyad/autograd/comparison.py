@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ..base.dtypes import FLOATING, float64
-from ..base.layout import has_internal_overlap
+from ..base.shapes_and_strides import has_internal_overlap
 from ..base.state import warn_user
 from ..errors import ArgumentError, ArgumentTypeError, AutogradError, ShapeError, TransformError
 from ..history.grad_mode import enable_grad, no_grad

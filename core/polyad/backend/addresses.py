@@ -18,7 +18,7 @@ from .runtime import Launch, Runtime
 
 if TYPE_CHECKING:
     from ..base.dtypes import DType
-    from ..base.layout import Layout, Shape, Strides
+    from ..base.shapes_and_strides import Layout, Shape, Strides
     from ..codegen.frame import KernelSource
     from .interface import Kernel, Signature
 

@@ -42,7 +42,7 @@ class Capabilities:
             bytes than ``max_allocation`` has to be refused; others are for listings.
         quirks: known bugs.
         autocast: functions that `polyad.autocast` is to treat otherwise on the device than the table in
-            ``polyad.amp.autocast_mode`` says: by name, a policy of that table, or "as given".
+            ``polyad.amp.autocast_policies`` says: by name, a policy of that table, or "as given".
     """
 
     dtypes: frozenset[DType] = frozenset(ALL)

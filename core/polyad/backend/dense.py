@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 from ..base.device import Device
 from ..base.dtypes import DType
-from ..base.layout import contiguous_strides
 from ..base.locks import Lock
+from ..base.shapes_and_strides import contiguous_strides
 from ..devices import registry
 from .interface import Backend, KernelTable, cast_by_rule
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from ..base.device import Device
 from ..base.dtypes import DType
-from ..base.layout import coordinates
+from ..base.shapes_and_strides import coordinates
 from ..errors import NotSupported
 from .capabilities import BackendInfo, Capabilities
 from .markers import Markers

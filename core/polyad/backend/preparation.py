@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..base.dtypes import DType, bfloat16, float16, float32
-from ..base.layout import contiguous_strides
+from ..base.shapes_and_strides import contiguous_strides
 from .interface import Kernel, Signature, TensorType
 
 if TYPE_CHECKING:

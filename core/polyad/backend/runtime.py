@@ -17,7 +17,7 @@ from .choosing import Call, or_other
 if TYPE_CHECKING:
     from ..base.device import Device
     from ..base.dtypes import DType
-    from ..base.layout import Layout, Shape, Strides
+    from ..base.shapes_and_strides import Layout, Shape, Strides
     from ..codegen.dialects import Dialect
     from ..codegen.elementwise import KernelSource
     from ..codegen.hardware import DeviceDescription

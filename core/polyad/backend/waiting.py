@@ -54,7 +54,7 @@ def warn_of_waiting(what: str, device: object) -> None:
         return
     kind = str(device).partition(":")[0]
     message = f"{what}: called a synchronizing {kind.upper()} operation: the host would wait for {device}"
-    fix = f"keep the values on the device, or read them more rarely; {kind}.set_sync_debug_mode(0) ends these messages"
+    fix = "keep the values on the device, or read them more rarely; set_sync_debug_mode(0), where it was set, ends this"
     if MODES[_process.mode] == "error":
         raise DeviceError(message, fix=fix)
     warn_user(f"{message}\n    fix: {fix}", UserWarning)

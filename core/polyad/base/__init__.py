@@ -2,7 +2,7 @@
 
 dtypes.py          the dtypes, their limits, which number has which
 device.py          a device's name: "cuda:1"
-layout.py          where elements lie: shapes, strides, offsets, views, as arithmetic
+shapes_and_strides.py  where elements lie: shapes, strides, offsets, views, as arithmetic
 memory_formats.py  channels_last and its like
 state.py           what a thread and the process remember: modes, gradients on or off, warnings given
 trees.py           nested lists, tuples and dicts as leaves and a shape

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..errors import ArgumentTypeError, NotSupported, ShapeError, safe_repr
-from .layout import Shape, Strides, contiguous_strides, is_contiguous, is_dense
+from .shapes_and_strides import Shape, Strides, contiguous_strides, is_contiguous, is_dense
 
 __all__ = [
     "MemoryFormat",

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..base.layout import Shape, Strides, broadcast_strides as broadcast_strides, result_strides as result_strides
+from ..base.shapes_and_strides import (
+    Shape,
+    Strides,
+    broadcast_strides as broadcast_strides,
+    result_strides as result_strides,
+)
 
 
 def collapse(shape: Shape, strides: Sequence[Strides]) -> tuple[Shape, tuple[Strides, ...]]:

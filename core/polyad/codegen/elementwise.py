@@ -24,7 +24,7 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..base.layout import Shape, Strides
+from ..base.shapes_and_strides import Shape, Strides
 from ..loops.elements import elements
 from .collapse import by_memory, inner_first, outer_sizes
 from .dialects import Dialect

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..base.layout import Strides
+from ..base.shapes_and_strides import Strides
 from .dialects import Dialect
 from .expression import Apply, Expression, Operand, leaves_of, nodes_of
 from .hardware import CPU, DeviceDescription

@@ -35,7 +35,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..base.dtypes import DType
-from ..base.layout import Shape, Strides
+from ..base.shapes_and_strides import Shape, Strides
 from ..loops.reductions import Reduction
 from .accumulators import SEGMENT, check_reducer, unroll_for as unroll_for
 from .collapse import inner_first

@@ -37,7 +37,7 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..base.layout import Shape, Strides
+from ..base.shapes_and_strides import Shape, Strides
 from ..errors import ArgumentError, DTypeError
 from ..loops.rows import Rows, Stage as Stage, written_summand
 from .accumulators import SEGMENT, UNROLLED, check_reducer, unroll_for

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ..base.layout import Shape, Strides
+from ..base.shapes_and_strides import Shape, Strides
 from .collapse import by_memory, inner_first, outer_sizes
 from .frame import padded_rank
 

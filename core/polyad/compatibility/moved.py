@@ -56,7 +56,7 @@ MOVED: dict[str, str] = {
     "polyad.datasets.images": "polyad.datasets.folders",
     "polyad.func.trees": "polyad.base.trees",
     "polyad.expansions": "polyad.tables.special",
-    "polyad.ops.autocast": "polyad.amp.autocast_mode",
+    "polyad.ops.autocast": "polyad.amp.autocast_policies",
     **{
         f"polyad.nn.{name}": f"polyad.nn.modules.{name}"
         for name in (
@@ -150,7 +150,7 @@ MOVED: dict[str, str] = {
 FORWARDED = {
     "polyad.device": "polyad.base.device",
     "polyad.dtypes": "polyad.base.dtypes",
-    "polyad.layout": "polyad.base.layout",
+    "polyad.layout": "polyad.base.shapes_and_strides",
     "polyad.linting": "polyad.inspection.linting",
 }
 """Old paths whose names are still found there: what documentation told authors of backends and users to import."""

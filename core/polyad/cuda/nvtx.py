@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ..base.layout import int_of
+from ..base.shapes_and_strides import int_of
 from ..devices import registry
 from ..errors import wrong_type
 

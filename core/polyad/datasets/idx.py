@@ -20,7 +20,7 @@ import zlib
 from typing import IO
 
 from ..base import dtypes
-from ..base.layout import LARGEST_RANK, is_addressable
+from ..base.shapes_and_strides import LARGEST_RANK, is_addressable
 from ..errors import SerializationError
 from ..files import checked_path, opened, unpacked_at_most
 from ..interop.numpy import frombuffer

@@ -17,9 +17,9 @@ from ..backend.interface import Backend, Signature, TensorType
 from ..backend.preparation import flat, prepare
 from ..base.device import Device
 from ..base.dtypes import DType
-from ..base.layout import contiguous_strides
 from ..base.locks import Lock
 from ..base.memory_formats import dense_strides_like
+from ..base.shapes_and_strides import contiguous_strides
 from ..base.state import user_line, warn_user
 from ..errors import ArgumentError, MissingKernel, safe_repr
 from . import plugins, registry

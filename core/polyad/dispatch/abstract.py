@@ -20,7 +20,7 @@ from ..backend.capabilities import BackendInfo, Capabilities
 from ..backend.interface import Backend, Kernel
 from ..base.device import Device
 from ..base.dtypes import DType
-from ..base.layout import Shape, Strides, broadcast_strides, contiguous_strides
+from ..base.shapes_and_strides import Shape, Strides, broadcast_strides, contiguous_strides
 from ..errors import NoData, PolyadError
 from .catalogue import OPS
 from .structure import Laid, Pointwise, Random

@@ -21,8 +21,8 @@ from typing import Any, TypeAlias
 from ..base import dtypes
 from ..base.dtypes import DType
 from ..base.kinds import Kind, kind_of
-from ..base.layout import int_of
 from ..base.memory_formats import MemoryFormat
+from ..base.shapes_and_strides import int_of
 from ..errors import ArgumentError, KindError, PolyadError, safe_repr, wrong_type
 from ..tensor import Tensor
 

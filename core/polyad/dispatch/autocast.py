@@ -1,6 +1,6 @@
 """How `polyad.autocast` acts on a call: its tensors are cast as the function's policy says, and it is called again.
 
-`polyad.amp.autocast_mode` has the context that users enter, and the table that gives functions their policies; here is
+`polyad.amp.autocast_mode` has the context that users enter, `autocast_policies` the lists of functions; here is
 what happens to a call within it. While the function works autocast is off: what happens inside it happens in its dtype.
 
 Nothing of this costs anything before the first `autocast`. The generated callers of functions do not check for it until

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from ..base.layout import Layout
+from ..base.shapes_and_strides import Layout
 from .promotion import Rule
 from .structure import StridesRule, Structure, check_structure
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ..base.layout import is_dense
+from ..base.shapes_and_strides import is_dense
 from ..errors import ShapeError
 from ..tensor import Tensor
 from ..tensor.storage import Storage

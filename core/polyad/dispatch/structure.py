@@ -24,7 +24,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
-from ..base.layout import (
+from ..base.shapes_and_strides import (
     Shape,
     Strides,
     broadcast_shapes,
@@ -257,7 +257,7 @@ def row_major(shape: Shape, operands: Sequence[Laid], *params: Any) -> Strides:
 
 
 def as_operands(shape: Shape, operands: Sequence[Laid], *params: Any) -> Strides:
-    """The order in memory of operands that broadcast to the result, as `polyad.base.layout.result_strides` says."""
+    """The order in memory of operands that broadcast to the result, as `result_strides` of base says."""
     if len(shape) < 2:
         return contiguous_strides(shape)
     return result_strides(shape, [broadcast_strides(own, strides, shape) for own, strides, _ in operands])

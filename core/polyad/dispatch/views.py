@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..backend.interface import TensorType
 from ..base.dtypes import FLOATING
-from ..base.layout import Layout, Shape, Strides, contiguous_strides, element_strides
+from ..base.shapes_and_strides import Layout, Shape, Strides, contiguous_strides, element_strides
 from ..base.state import state
 from ..devices.registry import tensor_type
 from ..errors import ArgumentTypeError, ShapeError

@@ -6,7 +6,7 @@ A window is a strided layout laid over a tensor. The ops ``window_take``, ``wind
 
 from __future__ import annotations
 
-from ..base.layout import Shape, Strides, why_not_complex
+from ..base.shapes_and_strides import Shape, Strides, why_not_complex
 from ..tensor import Tensor
 from .catalogue import OPS
 from .views import layout_of

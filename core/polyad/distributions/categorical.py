@@ -9,7 +9,7 @@ from typing import Any
 from .. import functions as F
 from ..arguments import check_dims
 from ..base.dtypes import finfo, int64
-from ..base.layout import Size
+from ..base.shapes_and_strides import Size
 from ..tensor import Tensor
 from . import constraints
 from .constraints import dependent_property

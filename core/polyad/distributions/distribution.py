@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from .. import functions as F
 from ..arguments import Explained, check_type
-from ..base.layout import Size
+from ..base.shapes_and_strides import Size
 from ..base.state import state, warn_user
 from ..errors import ArgumentError, ShapeError
 from ..history.grad_mode import no_grad

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..arguments import check_either
-from ..base.layout import Size
+from ..base.shapes_and_strides import Size
 from ..tensor import Tensor
 from . import constraints
 from .distribution import Distribution

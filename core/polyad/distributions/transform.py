@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..arguments import Explained, check_choice
-from ..base.layout import Size
+from ..base.shapes_and_strides import Size
 from ..errors import ArgumentError
 from ..tensor import Tensor
 from .constraints import dependent_property

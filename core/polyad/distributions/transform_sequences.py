@@ -10,7 +10,7 @@ from typing import Any
 
 from .. import functions as F
 from ..arguments import check_dims, check_length
-from ..base.layout import Size
+from ..base.shapes_and_strides import Size
 from ..errors import ConditionError
 from ..tensor import Tensor
 from . import constraints

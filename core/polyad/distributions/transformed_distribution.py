@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..base.layout import Size
+from ..base.shapes_and_strides import Size
 from ..errors import ArgumentError, ConditionError
 from ..history.grad_mode import no_grad
 from ..tensor import Tensor

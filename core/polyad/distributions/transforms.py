@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import functions as F, linalg
 from ..base.dtypes import finfo
-from ..base.layout import Size
+from ..base.shapes_and_strides import Size
 from ..errors import ArgumentError
 from ..ops.nn.activation.smooth import logsigmoid, softplus
 from ..ops.nn.padding import pad

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from .. import functions as F, linalg
 from ..base.dtypes import finfo
-from ..base.layout import Size
+from ..base.shapes_and_strides import Size
 from ..base.state import warn_user
 from ..errors import ArgumentError, ConditionError
 from ..ops.reductions.any_all import anywhere

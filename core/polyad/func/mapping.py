@@ -12,7 +12,7 @@ from contextlib import nullcontext
 from functools import wraps
 from typing import Any
 
-from ..base.layout import normalize_dim
+from ..base.shapes_and_strides import normalize_dim
 from ..base.trees import LEAF, Tree, flatten, map_leaves
 from ..errors import ArgumentError, ArgumentTypeError, OptionError, safe_repr
 from ..ops.shaping.joining import cat

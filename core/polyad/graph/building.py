@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..base.layout import Layout, reach
+from ..base.shapes_and_strides import Layout, reach
 from .graph import Graph, Node, numbers, with_frees
 from .values import Constant, Role, Storage, Value
 

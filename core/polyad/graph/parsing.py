@@ -18,7 +18,7 @@ from typing import Any
 from .. import return_types
 from ..base import dtypes, memory_formats
 from ..base.device import Device
-from ..base.layout import Layout, contiguous_strides, is_addressable
+from ..base.shapes_and_strides import Layout, contiguous_strides, is_addressable
 from ..dispatch.catalogue import PUBLIC
 from ..dispatch.effects import Effect
 from ..dispatch.op import Op

@@ -26,8 +26,8 @@ from typing import Any
 
 from ..base.device import Device
 from ..base.dtypes import DType
-from ..base.layout import contiguous_strides
 from ..base.memory_formats import MemoryFormat, MemoryLayout
+from ..base.shapes_and_strides import contiguous_strides
 from ..dispatch.effects import EFFECTS, Effect, Result
 from ..dispatch.inplace import InPlace, inplace_effect
 from ..dispatch.op import ATTRIBUTES, OPS, PUBLIC, Op

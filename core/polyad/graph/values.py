@@ -16,7 +16,7 @@ from ..errors import ArgumentError, PolyadError
 if TYPE_CHECKING:
     from ..base.device import Device
     from ..base.dtypes import DType
-    from ..base.layout import Layout, Shape
+    from ..base.shapes_and_strides import Layout, Shape
     from ..tensor import Tensor
 
 Role = Literal["input", "state", "output", "temporary"]

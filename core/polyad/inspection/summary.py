@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ..arguments import check_either, check_length, check_type
 from ..base.device import Device
 from ..base.dtypes import DType, get_default_dtype
-from ..base.layout import Size
+from ..base.shapes_and_strides import Size
 from ..dispatch.abstract import counting
 from ..errors import ArgumentTypeError, DeviceError
 from ..functions import empty

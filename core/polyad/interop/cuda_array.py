@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..base import dtypes
-from ..base.layout import contiguous_strides, int_of, is_contiguous, reach
+from ..base.shapes_and_strides import contiguous_strides, int_of, is_contiguous, reach
 from ..devices import registry
 from ..devices.streams import Stream, current_stream, streams_of
 from ..errors import ArgumentError, ArgumentTypeError, AutogradError, NotSupported, PolyadError, safe_repr

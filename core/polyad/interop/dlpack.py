@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..base.device import Device
-from ..base.layout import int_of, is_contiguous, reach
+from ..base.shapes_and_strides import int_of, is_contiguous, reach
 from ..devices import registry
 from ..errors import ArgumentError, ArgumentTypeError, DeviceError, ExportError, PolyadError, safe_repr, wrong_type
 from .foreign import over

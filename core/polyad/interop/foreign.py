@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ..backend import Backend
 from ..base.device import Device
 from ..base.dtypes import DType
-from ..base.layout import Shape, Strides
+from ..base.shapes_and_strides import Shape, Strides
 from ..devices import registry
 
 if TYPE_CHECKING:

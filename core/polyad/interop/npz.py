@@ -19,7 +19,7 @@ from typing import IO
 
 import numpy
 
-from ..base.layout import is_addressable
+from ..base.shapes_and_strides import is_addressable
 from ..errors import SerializationError
 from ..files import opened, unpacked_at_most
 from ..tensor import Tensor

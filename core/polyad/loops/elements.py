@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..base.dtypes import DType
-from ..base.layout import Strides
+from ..base.shapes_and_strides import Strides
 from ..codegen.expression import Expression, Iota, Local, Operand, where
 from . import nodes
 from .nodes import ONE, ZERO, Body, Compute, If, Index, Let, Load, Loop, Node, Store, at, geometry, least, number, var

@@ -11,7 +11,7 @@ from ..backend.choosing import Declined
 from ..backend.interface import Signature, TensorType
 from ..backend.preparation import prepare, writing
 from ..backend.runtime import Runtime
-from ..base.layout import Layout, contiguous_strides
+from ..base.shapes_and_strides import Layout, contiguous_strides
 from ..codegen.kernels import PointwiseKernel, generated_kernels
 from ..codegen.kernels.layouts import LayoutCache
 from ..codegen.kernels.pointwise import check_one_shape

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ..base.dtypes import DType
-from ..base.layout import Layout, Shape
+from ..base.shapes_and_strides import Layout, Shape
 from ..codegen import Expression
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from ..base.dtypes import DType
-from ..base.layout import Layout, Shape, broadcast_strides, contiguous_strides, reduced_shape
+from ..base.shapes_and_strides import Layout, Shape, broadcast_strides, contiguous_strides, reduced_shape
 from ..codegen import Expression, Iota, Operand, RowValue, Stage
 from ..codegen.expression import CACHED, inside, invariant_parts, leaves_of, substituted
 from .loops import Load, Loop

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from ..backend.runtime import Launch, Runtime
 from ..base.dtypes import DType
-from ..base.layout import Layout, Shape, broadcast_layout, contiguous_strides, reduced_shape
+from ..base.shapes_and_strides import Layout, Shape, broadcast_layout, contiguous_strides, reduced_shape
 from ..codegen import Expression, Operand, RowValue, Scalar, by_memory
 from ..codegen.expression import leaves_of, substituted
 from ..codegen.kernels import PointwiseKernel, ReductionKernel, RowwiseKernel, TableKernel

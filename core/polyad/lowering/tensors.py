@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from ..backend.interface import Signature, TensorType
 from ..base.device import Device
 from ..base.dtypes import INTEGER, DType, iinfo
-from ..base.layout import (
+from ..base.shapes_and_strides import (
     Layout,
     Shape,
     Strides,

@@ -22,7 +22,7 @@ from typing import Any, ClassVar, TypeVar
 from ..arguments import Explained, check_type, explained_call
 from ..base.dtypes import float32, float64, get_default_dtype
 from ..base.kinds import State
-from ..base.layout import has_internal_overlap
+from ..base.shapes_and_strides import has_internal_overlap
 from ..base.state import state as thread, user_line, warn_user
 from ..errors import ArgumentError, ArgumentTypeError, NotSupported, PolyadError, describe
 from ..history.grad_mode import enable_grad, set_grad_enabled

@@ -16,7 +16,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..base.layout import contiguous_strides
+from ..base.shapes_and_strides import contiguous_strides
 from ..base.state import state
 from ..dispatch.inplace import check_writable, write
 from ..dispatch.op import Op, op_of

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import IO, Any
 
 from ..base import dtypes
-from ..base.layout import is_addressable
+from ..base.shapes_and_strides import is_addressable
 from ..errors import SerializationError
 from ..files.json_text import LONGEST, excess, parsed
 from .source import Source, damaged, of_each

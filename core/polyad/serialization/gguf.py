@@ -18,7 +18,7 @@ from typing import Any
 
 from ..base import dtypes
 from ..base.dtypes import DType
-from ..base.layout import is_addressable
+from ..base.shapes_and_strides import is_addressable
 from ..interop.quantized import FORMATS, dequantized
 from ..tensor import Tensor
 from .container import Blob, swapped

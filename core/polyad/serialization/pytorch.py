@@ -20,7 +20,7 @@ from typing import Any
 from ..base import dtypes
 from ..base.device import Device
 from ..base.dtypes import DType
-from ..base.layout import Size, is_addressable
+from ..base.shapes_and_strides import Size, is_addressable
 from ..nn.parameter import Buffer, Parameter
 from ..tensor import Tensor
 from .classes import FileClasses

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 from ..base.device import Device
 from ..base.dtypes import DType
-from ..base.layout import Size
+from ..base.shapes_and_strides import Size
 from ..base.state import warn_user
 from ..errors import ArgumentTypeError, PolyadError, SerializationError
 from ..nn.modules import Module

@@ -30,7 +30,7 @@ from typing import Any
 
 from ..base import dtypes
 from ..base.device import Device
-from ..base.layout import Size, is_addressable, is_contiguous
+from ..base.shapes_and_strides import Size, is_addressable, is_contiguous
 from ..errors import ArgumentError, ArgumentTypeError, InvalidGraph, SerializationError
 from ..files import parsed
 from ..graph import Graph, parse

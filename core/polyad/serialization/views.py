@@ -12,7 +12,7 @@ from typing import Any
 
 from ..base import dtypes
 from ..base.dtypes import DType
-from ..base.layout import contiguous_strides
+from ..base.shapes_and_strides import contiguous_strides
 from ..errors import NoData
 from ..tensor import Tensor
 

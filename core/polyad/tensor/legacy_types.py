@@ -24,7 +24,7 @@ from ..base.dtypes import (
     set_default_dtype,
     uint8,
 )
-from ..base.layout import Size
+from ..base.shapes_and_strides import Size
 from ..base.state import warn_user
 from ..devices import registry
 from ..errors import ArgumentTypeError, DeviceError, safe_repr

@@ -27,8 +27,8 @@ from ..backend.interface import TensorType
 from ..base import provided
 from ..base.device import Device
 from ..base.dtypes import FLOATING, DType, get_default_dtype
-from ..base.layout import Size, element_strides, is_contiguous, normalize_dim
 from ..base.memory_formats import MemoryFormat, MemoryLayout, check_format, contiguous_format, is_contiguous_in, strided
+from ..base.shapes_and_strides import Size, element_strides, is_contiguous, normalize_dim
 from ..base.state import UNDER_INFERENCE, state
 from ..dispatch.catalogue import PUBLIC
 from ..dispatch.effects import Effect, Record, Result, declare

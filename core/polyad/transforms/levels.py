@@ -23,7 +23,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..base.dtypes import FLOATING
-from ..base.layout import Layout
+from ..base.shapes_and_strides import Layout
 from ..base.state import state, user_line
 from ..dispatch.effects import Effect, Record, Result, exchanged
 from ..dispatch.plan import Plan, _run_body, explained_by_shapes, find_plan

@@ -18,7 +18,7 @@ from polyad.backend.interface import Signature
 from polyad.backend.runtime import Launch, Runtime
 from polyad.base.device import Device
 from polyad.base.dtypes import DType
-from polyad.base.layout import Layout, Shape, Strides
+from polyad.base.shapes_and_strides import Layout, Shape, Strides
 from polyad.devices.registry import get
 from polyad.interop.numpy import numpy_dtype
 
@@ -87,7 +87,8 @@ class NativeRuntime(Runtime):
 
         return replace(
             C,
-            prologue=f"{C.prologue}{text('common/functions.h')}#define expf polyad_exp\n#define to_half polyad_half\n",
+            prologue=f"{C.prologue}{text('common/vector_math.h')}"
+            "#define expf polyad_exp\n#define to_half polyad_half\n",
             functions={"times_plus_float32": "polyad_fma", "erfc_float32": "polyad_erfc"},
         )
 

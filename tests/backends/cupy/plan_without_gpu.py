@@ -111,7 +111,7 @@ def works():
 
 def _attention():
     from polyad.base.dtypes import bfloat16, float16
-    from polyad.base.layout import contiguous_strides
+    from polyad.base.shapes_and_strides import contiguous_strides
     from polyad_cupy.kernels.nn import cudnn_attention as by_cudnn
 
     for case, dtype, backward in product((*by_cudnn._TRIED, *ATTENTION), (float16, bfloat16), (False, True)):

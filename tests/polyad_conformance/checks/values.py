@@ -10,7 +10,7 @@ import numpy as np
 
 import polyad
 from polyad.base.dtypes import DType
-from polyad.base.layout import has_internal_overlap
+from polyad.base.shapes_and_strides import has_internal_overlap
 from polyad.dispatch.op import PUBLIC
 
 from ..calls import (

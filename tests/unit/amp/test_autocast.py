@@ -9,7 +9,7 @@ import pytest
 import polyad
 from polyad import nn
 from polyad.amp import custom_bwd, custom_fwd
-from polyad.amp.autocast_mode import POLICIES
+from polyad.amp.autocast_policies import POLICIES
 
 bfloat16, float16, float32, float64 = polyad.bfloat16, polyad.float16, polyad.float32, polyad.float64
 

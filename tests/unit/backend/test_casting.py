@@ -12,7 +12,7 @@ from polyad_tier0.backend import StorageOnly, Stored
 import polyad
 from polyad import backends
 from polyad.backend import Kernel, cast_by_rule
-from polyad.base.layout import contiguous_strides
+from polyad.base.shapes_and_strides import contiguous_strides
 from polyad.interop.numpy import numpy_dtype
 
 

@@ -181,6 +181,18 @@ def test_public_names_and_methods_resolve() -> None:
     assert backends.locate_op("Tensor.copy_").path == "functions"
 
 
+def test_functions_say_which_ops_they_reach() -> None:
+    for name, op in (("matmul", "gemm"), ("nn.functional.conv2d", "convolution"), ("lstm", "linear")):
+        found = backends.locate_op(name, "meta")
+        assert op in found.uses, found.uses
+        assert name.rpartition(".")[2] not in found.uses
+
+
+def test_the_example_is_a_call_that_the_public_function_takes() -> None:
+    for name in ("gelu", "gelu_backward"):
+        assert backends.locate_op(name, "meta").call.endswith("none)")
+
+
 def test_dtypes_choose_the_signature() -> None:
     assert "int32" in backends.locate_op("add", dtype=polyad.int32).call
     cast = backends.locate_op("exp", dtype=polyad.int64)

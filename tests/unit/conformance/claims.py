@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 import polyad
-from polyad.base.layout import broadcast_shapes, reduced_shape
+from polyad.base.shapes_and_strides import broadcast_shapes, reduced_shape
 from polyad.dispatch.op import Op
 from polyad.dispatch.structure import (
     Contraction,

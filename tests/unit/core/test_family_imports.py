@@ -20,7 +20,7 @@ CIRCLES = {
     ("memory.copying", "creation.factories"): "a number is copied as a tensor; a gradient is zero",
     ("pointwise.arithmetic", "pointwise.rounding"): "division that rounds",
     ("shaping.reshape", "pointwise.arithmetic"): "mH conjugates",
-    ("shaping.reshape", "reductions.sums"): "the gradient of expand",
+    ("shaping.reshape", "reductions.sums"): "sum_to_size",
     ("shaping.splitting", "shaping.joining"): "the gradient of split joins",
     ("shaping.strided", "creation.factories"): "windows that overlap are added to zeros",
     ("shaping.strided", "indexing.index_select"): "and added at their indices",

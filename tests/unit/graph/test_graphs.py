@@ -12,7 +12,7 @@ import pytest
 
 import polyad
 from polyad import graph as graphs, jit, nn
-from polyad.base.layout import Layout
+from polyad.base.shapes_and_strides import Layout
 from polyad.dispatch.effects import EFFECTS
 from polyad.dispatch.op import OPS, PUBLIC
 from polyad.errors import InvalidGraph

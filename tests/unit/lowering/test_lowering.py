@@ -9,7 +9,7 @@ import pytest
 
 import polyad
 from polyad.backend.runtime import Runtime
-from polyad.base.layout import Layout, broadcast_shapes
+from polyad.base.shapes_and_strides import Layout, broadcast_shapes
 from polyad.codegen import Literal, Operand, Scalar, where
 from polyad.codegen.expression import leaves_of
 from polyad.devices import registry

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import polyad
-from polyad.base.layout import contiguous_strides, is_dense
 from polyad.base.memory_formats import dense_strides_like
+from polyad.base.shapes_and_strides import contiguous_strides, is_dense
 from polyad.errors import AutogradError
 
 C128 = polyad.complex128

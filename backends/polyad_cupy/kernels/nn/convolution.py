@@ -15,7 +15,7 @@ from typing import Any
 
 from polyad.backend import Kernel
 from polyad.base.dtypes import ALL, DType, bfloat16, bool_, float16, float32
-from polyad.base.layout import contiguous_strides
+from polyad.base.shapes_and_strides import contiguous_strides
 from polyad_kernels.array import Array, new
 from polyad_kernels.kernels.memory import conversion as copying
 from polyad_kernels.memo import memoize

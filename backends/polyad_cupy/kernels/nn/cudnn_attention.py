@@ -16,7 +16,7 @@ import numpy as np
 
 from polyad.backends import cudnn as switches
 from polyad.base.dtypes import DType, bfloat16, float16, float32
-from polyad.base.layout import contiguous_strides
+from polyad.base.shapes_and_strides import contiguous_strides
 from polyad.settings import allowed_attention
 from polyad_kernels.array import Array, new
 from polyad_kernels.kernels.memory import conversion as copying

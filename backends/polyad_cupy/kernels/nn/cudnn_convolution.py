@@ -17,7 +17,7 @@ import numpy as np
 
 from polyad.backends import cudnn as switches
 from polyad.base.dtypes import DType, bfloat16, float32, float64
-from polyad.base.layout import contiguous_strides, has_channels_last
+from polyad.base.shapes_and_strides import contiguous_strides, has_channels_last
 from polyad_kernels.array import Array, new
 from polyad_kernels.kernels.memory import conversion as copying
 from polyad_kernels.memo import memoize

@@ -16,7 +16,7 @@ import math
 from typing import Any
 
 from polyad.base.dtypes import DType, bfloat16, bool_, float16, float32
-from polyad.base.layout import broadcast_shapes, broadcast_strides
+from polyad.base.shapes_and_strides import broadcast_shapes, broadcast_strides
 from polyad.codegen import collapse
 from polyad.errors import ShapeError
 from polyad.settings import allowed_attention

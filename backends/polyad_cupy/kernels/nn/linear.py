@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from polyad.backend import Kernel
-from polyad.base.layout import broadcast_strides, contiguous_strides
+from polyad.base.shapes_and_strides import broadcast_strides, contiguous_strides
 from polyad.codegen import collapse
 from polyad_kernels.array import Array, new
 

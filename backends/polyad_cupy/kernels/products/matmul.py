@@ -13,7 +13,7 @@ import cupy
 
 from polyad.backend import Kernel
 from polyad.base.dtypes import ALL, bfloat16, bool_, float16, float32
-from polyad.base.layout import broadcast_shapes, broadcast_strides
+from polyad.base.shapes_and_strides import broadcast_shapes, broadcast_strides
 from polyad_kernels.array import Array, new
 from polyad_kernels.kernels.memory import conversion as copying
 

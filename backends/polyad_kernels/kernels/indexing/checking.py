@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from polyad.base.layout import coordinates
+from polyad.base.shapes_and_strides import coordinates
 
 from ...array import Array
 from ...memo import memoize

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from polyad.backend import Kernel
 from polyad.backend.bounds import out_of_range
 from polyad.base.dtypes import bfloat16, bool_, float16, float32, int32
-from polyad.base.layout import coordinates
+from polyad.base.shapes_and_strides import coordinates
 
 from ...array import Array, new
 from ...memo import memoize

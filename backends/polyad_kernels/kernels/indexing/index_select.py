@@ -13,7 +13,7 @@ import numpy as np
 from polyad.backend import Kernel
 from polyad.backend.bounds import out_of_range
 from polyad.base.dtypes import int64
-from polyad.base.layout import coordinates
+from polyad.base.shapes_and_strides import coordinates
 
 from ...array import Array, new
 from ...memo import memoize

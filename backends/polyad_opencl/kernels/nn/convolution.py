@@ -23,7 +23,7 @@ import numpy as np
 
 from polyad.backend import Kernel
 from polyad.base.dtypes import ALL, DType, bool_, float32, float64, int32
-from polyad.base.layout import contiguous_strides
+from polyad.base.shapes_and_strides import contiguous_strides
 from polyad_kernels.array import Array, new
 from polyad_kernels.kernels.memory import conversion as copying
 from polyad_kernels.memo import memoize

@@ -12,7 +12,7 @@ import numpy as np
 
 from polyad.backend import Kernel
 from polyad.base.dtypes import ALL, DType, bool_
-from polyad.base.layout import contiguous_strides
+from polyad.base.shapes_and_strides import contiguous_strides
 from polyad.codegen import broadcast_strides, collapse
 from polyad_kernels.array import Array, new
 from polyad_kernels.kernels.memory import conversion as copying

@@ -10,7 +10,7 @@ from ...backend.interface import Kernel, Signature
 from ...backend.runtime import Runtime
 from ...base.device import Device
 from ...base.dtypes import INTEGER, DType, float32, float64, int64
-from ...base.layout import Layout, Shape, contiguous_strides
+from ...base.shapes_and_strides import Layout, Shape, contiguous_strides
 from ...tables.philox import KEY_STEPS, MULTIPLIERS, ROUNDS
 from ..expression import Expression, Iota, Operand, Scalar, apply, cast
 from .layouts import LayoutCache

@@ -8,7 +8,7 @@ from typing import Any
 from ...backend.interface import Kernel, Signature
 from ...backend.runtime import Runtime
 from ...base.dtypes import FLOATING, INTEGER, DType, int8, int16, int32, int64
-from ...base.layout import contiguous_strides
+from ...base.shapes_and_strides import contiguous_strides
 from ..expression import Operand, Scalar, cast
 from .pointwise import PointwiseKernel, moving
 from .pointwise_ops import RuntimeOf, unspecialized

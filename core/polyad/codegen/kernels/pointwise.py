@@ -12,7 +12,7 @@ from typing import Any
 
 from ...backend.runtime import Launch, Runtime
 from ...base.dtypes import DType
-from ...base.layout import Layout, Shape, Strides, broadcast_shapes
+from ...base.shapes_and_strides import Layout, Shape, Strides, broadcast_shapes
 from ..collapse import broadcast_strides, result_strides
 from ..elementwise import ElementwisePlan, Leaves, elementwise, elementwise_plan, lanes_for
 from ..expression import Expression, Operand

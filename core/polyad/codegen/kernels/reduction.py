@@ -8,7 +8,14 @@ from typing import Any
 
 from ...backend.runtime import Runtime
 from ...base.dtypes import DType
-from ...base.layout import Layout, Shape, broadcast_layout, broadcast_shapes, contiguous_strides, reduced_shape
+from ...base.shapes_and_strides import (
+    Layout,
+    Shape,
+    broadcast_layout,
+    broadcast_shapes,
+    contiguous_strides,
+    reduced_shape,
+)
 from ..accumulators import identity, unroll_for
 from ..elementwise import Leaves, lanes_for
 from ..expression import Expression, Iota, Operand, cast

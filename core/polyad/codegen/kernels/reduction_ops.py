@@ -12,7 +12,7 @@ from typing import Any
 
 from ...backend.interface import Kernel, Signature
 from ...base.dtypes import FLOATING, INTEGER, DType, bool_, float32, int32, int64, uint8
-from ...base.layout import contiguous_strides
+from ...base.shapes_and_strides import contiguous_strides
 from ..complex_numbers import either
 from ..expression import Expression, Iota, Operand, Scalar, apply, cast, where
 from .pointwise import PointwiseKernel

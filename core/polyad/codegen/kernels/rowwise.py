@@ -6,7 +6,7 @@ from collections.abc import Hashable, Sequence
 from typing import Any
 
 from ...backend.runtime import Launch, Runtime
-from ...base.layout import Layout, Shape
+from ...base.shapes_and_strides import Layout, Shape
 from ..expression import Expression
 from ..rowwise import RowwisePlan, Stage, rowwise, rowwise_lanes, rowwise_pack, rowwise_plan, rowwise_unroll
 

@@ -15,7 +15,7 @@ from ...backend.interface import Signature, TensorType
 from ...backend.preparation import flat
 from ...base.device import Device
 from ...base.dtypes import ALL, DType, bool_, float32, float64, int32, int64
-from ...base.layout import window_count
+from ...base.shapes_and_strides import window_count
 from ...devices import plugins, registry
 from ...dispatch.catalogue import OPS, PUBLIC
 from ...dispatch.declared import Op

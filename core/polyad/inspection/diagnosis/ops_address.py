@@ -6,6 +6,7 @@ is written out and not compiled.
 
 from __future__ import annotations
 
+import dis
 import inspect
 import re
 import sys
@@ -13,9 +14,10 @@ import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from difflib import get_close_matches
+from types import CodeType
 from typing import Any
 
-from ...amp.autocast_mode import POLICIES
+from ...amp.autocast_policies import POLICIES
 from ...backend.addresses import KernelAddress, RecordingRuntime, address_of_function, addresses_of
 from ...backend.interface import Backend
 from ...backend.preparation import prepare
@@ -189,15 +191,36 @@ def _of_function(name: str, device: str, function: Callable[..., Any]) -> OpLoca
 
 
 def _uses(function: Callable[..., Any]) -> tuple[str, ...]:
-    """The ops and public functions that a function's code names."""
-    code = getattr(inspect.unwrap(function), "__code__", None)
-    pending, found = [code] if code else [], dict[str, None]()
+    """The ops and public functions that a function's code names, or that of the private functions that it calls."""
+    pending, seen, found = [inspect.unwrap(function)], set[Any](), dict[str, None]()
+    while pending:
+        function = pending.pop(0)
+        if function in seen:
+            continue
+        seen.add(function)
+        for name, is_global in _names_in(getattr(function, "__code__", None)):
+            called = function.__globals__.get(name) if is_global else None
+            known = next((each for each in (name, name.lstrip("_")) if each in OPS or each in PUBLIC), "")
+            if known and (not is_global or called in _calls_of(known)):
+                found[known] = None
+            elif inspect.isfunction(called) and called.__module__.startswith("polyad.ops."):
+                pending.append(called)
+    return tuple(found)
+
+
+def _calls_of(name: str) -> tuple[Any, ...]:
+    return tuple(table[name].call for table in (OPS, PUBLIC) if name in table)
+
+
+def _names_in(code: CodeType | None) -> Iterator[tuple[str, bool]]:
+    """The globals (True) and attributes (False) in a function's code, and in functions in it."""
+    pending = [] if code is None else [code]
     while pending:
         code = pending.pop()
-        found |= dict.fromkeys(code.co_names)
+        for each in dis.get_instructions(code):
+            if each.opname in ("LOAD_GLOBAL", "LOAD_ATTR", "LOAD_METHOD"):
+                yield each.argval, each.opname == "LOAD_GLOBAL"
         pending += [each for each in code.co_consts if inspect.iscode(each)]
-    known = [name if name in OPS or name in PUBLIC else name.lstrip("_") for name in found]
-    return tuple(dict.fromkeys(name for name in known if name in OPS or name in PUBLIC))
 
 
 def _source(function: Any) -> SourceText:

@@ -148,13 +148,24 @@ def _params(op: Op, dtype: DType | None) -> Iterator[tuple[Any, ...]]:
     choices = [
         _DIMS if name in dims and found is _SIZES else found
         for name in op.params
-        for found in (_choices(op.signature.parameters[name], dtype),)
+        for found in (_choices(_public_parameter(op, name), dtype),)
     ]
     places = sorted(islice(product(*[range(min(len(each), 5)) for each in choices]), 4096), key=sum)
     for at in places[:_TRIES_EACH]:
         yield tuple([each[place] for each, place in zip(choices, at, strict=True)])
     for size in _SIZES:  # all sizes alike
         yield tuple([size if each is _SIZES else each[0] for each in choices])
+
+
+def _public_parameter(op: Op, name: str) -> inspect.Parameter:
+    """That of the public function of the op, or of whose gradient it is, which may have a default; else the op's."""
+    own = op.signature.parameters[name]
+    bare = op.name.removesuffix("_backward")
+    public = next((PUBLIC[path] for path in (bare, f"nn.functional.{bare}") if path in PUBLIC), None)
+    shown = None if public is None else inspect.signature(public.call).parameters.get(name)
+    if shown is None or shown.default is shown.empty or type(shown.default).__name__ != own.annotation:
+        return own
+    return shown
 
 
 def _choices(parameter: inspect.Parameter, dtype: DType | None) -> Sequence[Any]:

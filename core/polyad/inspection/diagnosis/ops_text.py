@@ -80,7 +80,7 @@ def text_of_location(found: OpLocation) -> str:
         lines += _field("why", reason)
     for operand, formula in found.gradients.items():
         lines += _field("gradient", f"of {operand}: {place(formula.file, formula.line)}")
-    lines += _field("vmap", found.batching) + _field("autocast", found.autocast)
+    lines += _field("vmap", _rule(found.batching)) + _field("autocast", found.autocast)
     lines += _field("calls", ", ".join(found.uses))
     for kernel in found.kernels:
         if kernel.text:
@@ -101,6 +101,13 @@ def place(file: str, line: int | str) -> str:
     except ValueError:  # on another drive
         pass
     return f"{file}:{line}" if file else ""
+
+
+def _rule(text: str) -> str:
+    """vmap's rule, its address as `place` has it."""
+    words, comma, where = text.partition(", ")
+    file, _, line = where.rpartition(":")
+    return f"{words}{comma}{place(file, line)}" if file else text
 
 
 def _address(kernel: KernelAddress) -> str:

@@ -349,7 +349,7 @@ def flex_attention(
     >>> import polyad
     >>> from polyad.nn.attention.flex_attention import flex_attention
     >>> x = polyad.eye(2).reshape(1, 1, 2, 2)
-    >>> far = lambda score, b, h, q, k: score - 100.0 * (q - k).abs()
+    >>> far = lambda score, b, h, q, k: score - 200.0 * (q - k).abs()
     >>> flex_attention(x, x, x, score_mod=far)
     tensor([[[[1., 0.],
               [0., 1.]]]])

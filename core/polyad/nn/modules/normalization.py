@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ...arguments import check_dims, check_divisible
 from ...base.device import Device
 from ...base.dtypes import DType
-from ...base.layout import normalize_shape
+from ...base.shapes_and_strides import normalize_shape
 from ...functions import arange, where
 from ...tensor import Tensor
 from ...tensor.tensor import check_tensor

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from ...backend import TensorType
 from ...base.dtypes import INTEGER, DType, dtype_of_number, get_default_dtype, int64
-from ...base.layout import Shape, Strides, check_sizes, contiguous_strides, normalize_shape, reach
 from ...base.memory_formats import (
     MemoryFormat,
     check_format,
@@ -19,6 +18,7 @@ from ...base.memory_formats import (
     format_strides,
     preserve_format,
 )
+from ...base.shapes_and_strides import Shape, Strides, check_sizes, contiguous_strides, normalize_shape, reach
 from ...base.state import state, warn_user
 from ...devices import registry
 from ...devices.accelerators import pinning

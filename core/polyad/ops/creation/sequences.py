@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...base.dtypes import COMPLEX, FLOATING, DType, float32, get_default_dtype
-from ...base.layout import Shape, check_sizes, normalize_shape
 from ...base.memory_formats import check_layout
+from ...base.shapes_and_strides import Shape, check_sizes, normalize_shape
 from ...devices import registry
 from ...dispatch.op import composite, function
 from ...dispatch.promotion import keyed_dtype

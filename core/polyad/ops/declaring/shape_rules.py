@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...base.layout import Shape, broadcast_shapes
+from ...base.shapes_and_strides import Shape, broadcast_shapes
 from ...errors import ShapeError
 
 

@@ -68,7 +68,7 @@ from typing import Any
 
 from ..base.device import Device
 from ..base.dtypes import DType
-from ..base.layout import Shape, Size, Strides
+from ..base.shapes_and_strides import Shape, Size, Strides
 from .tensor import Tensor
 
 Number = bool | int | float | complex

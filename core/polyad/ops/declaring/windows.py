@@ -9,7 +9,7 @@ from __future__ import annotations
 import operator
 from typing import TYPE_CHECKING, Any
 
-from ...base.layout import has_channels_last
+from ...base.shapes_and_strides import has_channels_last
 from ...errors import ArgumentTypeError, ShapeError, safe_repr
 
 if TYPE_CHECKING:

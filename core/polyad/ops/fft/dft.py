@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...backend.interface import Signature
 from ...base.dtypes import FLOATING, DType, float32, float64, get_default_dtype, int64
-from ...base.layout import Shape
+from ...base.shapes_and_strides import Shape
 from ...dispatch.forward import linear_in
 from ...dispatch.op import composite, gradient
 from ...dispatch.promotion import Typing

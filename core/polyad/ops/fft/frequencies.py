@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...base.dtypes import DType, get_default_dtype
-from ...base.layout import normalize_dim, normalize_shape
 from ...base.memory_formats import check_layout
+from ...base.shapes_and_strides import normalize_dim, normalize_shape
 from ...devices import registry
 from ...dispatch.op import function
 from ...errors import DTypeError, ShapeError

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...base.dtypes import FLOATING
-from ...base.layout import normalize_shape
+from ...base.shapes_and_strides import normalize_shape
 from ...base.state import warn_user
 from ...dispatch.op import function
 from ...errors import DTypeError, ShapeError

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from ...base.layout import normalize_dim, normalize_shape
+from ...base.shapes_and_strides import normalize_dim, normalize_shape
 from ...dispatch.op import function
 from ...errors import ArgumentTypeError, DTypeError, IndexOutOfRange, ShapeError, safe_repr
 from ...tensor import Tensor

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ...base.dtypes import DType, float32, get_default_dtype
-from ...base.layout import normalize_shape
 from ...base.memory_formats import check_layout
+from ...base.shapes_and_strides import normalize_shape
 from ...devices import registry
 from ...dispatch.op import function
 from ...errors import DTypeError

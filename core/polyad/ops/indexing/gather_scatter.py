@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...base.layout import Shape, contiguous_strides
+from ...base.shapes_and_strides import Shape, contiguous_strides
 from ...dispatch.forward import linear_in
 from ...dispatch.op import function, gradient, primitive
 from ...dispatch.structure import Indexing

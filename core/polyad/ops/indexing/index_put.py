@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ...backend.bounds import out_of_range
 from ...backend.interface import Signature
 from ...base.dtypes import INTEGER, bool_, int64, uint8
-from ...base.layout import Shape, broadcast_shapes
+from ...base.shapes_and_strides import Shape, broadcast_shapes
 from ...base.state import warn_user
 from ...dispatch.forward import linear_in
 from ...dispatch.inplace import inplace

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...base.dtypes import INTEGER, bool_, int64
-from ...base.layout import Shape
+from ...base.shapes_and_strides import Shape
 from ...dispatch.forward import linear_in
 from ...dispatch.op import composite, function, gradient, primitive
 from ...dispatch.structure import Indexing, indexing

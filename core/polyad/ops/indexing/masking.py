@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...backend.interface import Signature
 from ...base.dtypes import INTEGER, bool_, int64
-from ...base.layout import Shape, broadcast_shapes
+from ...base.shapes_and_strides import Shape, broadcast_shapes
 from ...dispatch.forward import linear_in
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import Typing

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...base.dtypes import int64
-from ...base.layout import Shape, normalize_shape
+from ...base.shapes_and_strides import Shape, normalize_shape
 from ...dispatch.op import function, primitive
 from ...dispatch.promotion import to_int64
 from ...dispatch.structure import opaque

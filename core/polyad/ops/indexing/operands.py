@@ -12,7 +12,7 @@ from typing import Any
 
 from ...backend.interface import Signature
 from ...base.dtypes import INTEGER, int64
-from ...base.layout import Shape, normalize_dim
+from ...base.shapes_and_strides import Shape, normalize_dim
 from ...dispatch.promotion import Typing
 from ...dispatch.views import layout_of
 from ...errors import DTypeError, IndexOutOfRange, OutOfMemory

@@ -10,7 +10,7 @@ from typing import Any
 
 from ...backend.interface import Signature
 from ...base.dtypes import FLOATING, bool_, float32, int64
-from ...base.layout import Shape, contiguous_strides
+from ...base.shapes_and_strides import Shape, contiguous_strides
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import Typing
 from ...dispatch.structure import Indexing

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...base.layout import Layout, Shape, contiguous_strides, int_of, normalize_dim
+from ...base.shapes_and_strides import Layout, Shape, contiguous_strides, int_of, normalize_dim
 from ...dispatch.op import function, gradient, method, view
 from ...errors import ArgumentTypeError, IndexOutOfRange, ShapeError, safe_repr, wrong_type
 from ...tensor import Tensor

@@ -18,7 +18,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...base.dtypes import BOOL, INTEGER, bool_, int64, uint8
-from ...base.layout import Layout, int_of
+from ...base.shapes_and_strides import Layout, int_of
 from ...base.state import state, warn_user
 from ...dispatch.inplace import check_writable, wrote
 from ...dispatch.op import method, view

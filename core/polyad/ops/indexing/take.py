@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...base.dtypes import int64
-from ...base.layout import Shape, broadcast_shapes
+from ...base.shapes_and_strides import Shape, broadcast_shapes
 from ...dispatch.op import composite, function
 from ...dispatch.promotion import to_int64
 from ...dispatch.structure import pointwise

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...base.dtypes import INTEGER, int64
-from ...base.layout import contiguous_strides, normalize_shape
+from ...base.shapes_and_strides import contiguous_strides, normalize_shape
 from ...dispatch.op import function
 from ...errors import ArgumentError, ArgumentTypeError, ShapeError
 from ...tensor import Tensor

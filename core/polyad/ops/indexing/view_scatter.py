@@ -10,8 +10,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...base.layout import Layout, Shape, Strides, has_internal_overlap, int_of, normalize_dim, normalize_shape
 from ...base.memory_formats import copy_strides, preserve_format
+from ...base.shapes_and_strides import (
+    Layout,
+    Shape,
+    Strides,
+    has_internal_overlap,
+    int_of,
+    normalize_dim,
+    normalize_shape,
+)
 from ...dispatch.op import function, method, op_of
 from ...dispatch.views import layout_of
 from ...errors import ArgumentError, ArgumentTypeError, IndexOutOfRange, ShapeError, safe_repr

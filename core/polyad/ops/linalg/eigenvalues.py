@@ -12,7 +12,7 @@ from typing import Any
 
 from ... import return_types
 from ...backend.interface import Signature
-from ...base.layout import Shape
+from ...base.shapes_and_strides import Shape
 from ...dispatch.forward import forward
 from ...dispatch.op import composite, function, gradient, primitive
 from ...dispatch.promotion import Typing

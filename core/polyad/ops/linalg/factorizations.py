@@ -8,7 +8,7 @@ from typing import Any
 from ... import return_types
 from ...backend.interface import Signature
 from ...base.dtypes import int32
-from ...base.layout import Shape, broadcast_shapes
+from ...base.shapes_and_strides import Shape, broadcast_shapes
 from ...dispatch.modes import differentiated
 from ...dispatch.op import composite, function, gradient, primitive
 from ...dispatch.promotion import Typing, first, to_int64

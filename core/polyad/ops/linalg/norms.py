@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...backend.interface import Signature
 from ...base.dtypes import FLOATING, DType, float32, promote_types
-from ...base.layout import normalize_dim, normalize_dims
+from ...base.shapes_and_strides import normalize_dim, normalize_dims
 from ...dispatch.forward import reduction
 from ...dispatch.op import PUBLIC, composite, function, gradient
 from ...dispatch.promotion import Typing, first, floating_only

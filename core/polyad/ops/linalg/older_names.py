@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ... import return_types
 from ...base.dtypes import DType
-from ...base.layout import normalize_dim
+from ...base.shapes_and_strides import normalize_dim
 from ...dispatch.op import function
 from ...errors import OptionError, ShapeError, safe_repr
 from ...tensor import Tensor

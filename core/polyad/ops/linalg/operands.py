@@ -12,7 +12,7 @@ from typing import Any
 
 from ...backend.interface import Signature
 from ...base.dtypes import FLOATING, int32
-from ...base.layout import Shape, broadcast_shapes, coordinates
+from ...base.shapes_and_strides import Shape, broadcast_shapes, coordinates
 from ...dispatch.promotion import Typing
 from ...errors import ArgumentTypeError, DTypeError, LinAlgError, ShapeError, safe_repr
 from ...tensor import Tensor

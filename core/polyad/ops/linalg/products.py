@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...base.dtypes import BOOL, FLOATING
-from ...base.layout import normalize_dim
+from ...base.shapes_and_strides import normalize_dim
 from ...dispatch.op import function
 from ...errors import ArgumentTypeError, DTypeError, ShapeError
 from ...tensor import Tensor

@@ -9,7 +9,7 @@ from typing import Any
 from ... import return_types
 from ...backend.interface import Signature
 from ...base.dtypes import finfo, int64
-from ...base.layout import Shape, broadcast_shapes, normalize_dim
+from ...base.shapes_and_strides import Shape, broadcast_shapes, normalize_dim
 from ...dispatch.forward import forward
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import Typing

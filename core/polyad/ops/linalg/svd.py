@@ -9,7 +9,7 @@ from typing import Any
 from ... import return_types
 from ...backend.interface import Signature
 from ...base.dtypes import finfo, int64
-from ...base.layout import Shape
+from ...base.shapes_and_strides import Shape
 from ...dispatch.op import composite, function, gradient, primitive
 from ...dispatch.promotion import Typing
 from ...dispatch.structure import Last, Rowwise, opaque

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...base.layout import Shape
+from ...base.shapes_and_strides import Shape
 from ...dispatch.forward import forward
 from ...dispatch.op import function, gradient, primitive
 from ...dispatch.structure import columns, opaque

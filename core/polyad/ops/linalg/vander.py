@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...base.dtypes import FLOATING, int64
-from ...base.layout import normalize_shape
+from ...base.shapes_and_strides import normalize_shape
 from ...dispatch.op import function
 from ...tensor import Tensor
 from ..creation.factories import _full

@@ -8,7 +8,6 @@ from ...backend import TensorType
 from ...base import dtypes
 from ...base.device import Device
 from ...base.dtypes import DType, of_python
-from ...base.layout import is_contiguous
 from ...base.memory_formats import (
     MemoryFormat,
     channels_last,
@@ -20,6 +19,7 @@ from ...base.memory_formats import (
     is_contiguous_in,
     preserve_format,
 )
+from ...base.shapes_and_strides import is_contiguous
 from ...base.state import state
 from ...devices import registry
 from ...dispatch.effects import Effect, Result, declare

@@ -9,7 +9,6 @@ from typing import Any
 
 from ...base import dtypes
 from ...base.dtypes import DType
-from ...base.layout import Shape, Strides, contiguous_strides, is_contiguous
 from ...base.memory_formats import (
     MemoryFormat,
     check_format,
@@ -18,6 +17,7 @@ from ...base.memory_formats import (
     is_contiguous_in,
     preserve_format,
 )
+from ...base.shapes_and_strides import Shape, Strides, contiguous_strides, is_contiguous
 from ...base.state import state
 from ...dispatch.effects import Effect, Result, declare
 from ...dispatch.forward import symmetric

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...base.dtypes import DType
-from ...base.layout import Shape, Strides, check_sizes, contiguous_strides, normalize_shape, reach
 from ...base.memory_formats import (
     MemoryFormat,
     channels_last,
@@ -21,6 +20,7 @@ from ...base.memory_formats import (
     format_strides,
     preserve_format,
 )
+from ...base.shapes_and_strides import Shape, Strides, check_sizes, contiguous_strides, normalize_shape, reach
 from ...base.state import state
 from ...dispatch.effects import Effect, Result, declare
 from ...dispatch.op import method

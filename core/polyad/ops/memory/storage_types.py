@@ -9,7 +9,7 @@ from typing import Any
 
 from ...base import dtypes
 from ...base.dtypes import DType, get_default_dtype
-from ...base.layout import Shape, Strides, int_of
+from ...base.shapes_and_strides import Shape, Strides, int_of
 from ...base.state import warn_user
 from ...devices import registry
 from ...dispatch.arguments import explaining

@@ -11,8 +11,8 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from ...base.dtypes import BOOL, FLOATING, bool_, float32
-from ...base.layout import Shape, broadcast_shapes, contiguous_strides
 from ...base.memory_formats import dense_strides_like
+from ...base.shapes_and_strides import Shape, broadcast_shapes, contiguous_strides
 from ...base.state import warn_user
 from ...dispatch.forward import by_body
 from ...dispatch.op import composite, function, joint_gradient

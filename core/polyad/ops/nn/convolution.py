@@ -17,7 +17,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from ...base.dtypes import BOOL, bfloat16, float32
-from ...base.layout import Shape, window_count
+from ...base.shapes_and_strides import Shape, window_count
 from ...dispatch.forward import affine, multilinear
 from ...dispatch.op import alias, function, gradient, primitive
 from ...dispatch.promotion import promoted

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from ...base.dtypes import FLOATING, DType, float32
-from ...base.layout import Shape, broadcast_shapes, normalize_dim
+from ...base.shapes_and_strides import Shape, broadcast_shapes, normalize_dim
 from ...dispatch.op import alias, composite, function, gradient
 from ...dispatch.promotion import common_dtype
 from ...dispatch.structure import opaque

@@ -10,7 +10,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from ...base.dtypes import FLOATING, bool_
-from ...base.layout import Shape
+from ...base.shapes_and_strides import Shape
 from ...base.state import warn_user
 from ...dispatch.forward import forward
 from ...dispatch.inplace import check_writable, write

@@ -11,7 +11,7 @@ from typing import Any
 
 from ...backend.bounds import ElementOutOfRange, out_of_range
 from ...base.dtypes import INTEGER, int64
-from ...base.layout import Shape
+from ...base.shapes_and_strides import Shape
 from ...dispatch.forward import linear_in, multilinear
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import first

@@ -10,7 +10,7 @@ import itertools
 import math
 from typing import TYPE_CHECKING, Any
 
-from ...base.layout import Shape, contiguous_strides, window_count
+from ...base.shapes_and_strides import Shape, contiguous_strides, window_count
 from ...dispatch.forward import linear_in
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.structure import contraction, shaping

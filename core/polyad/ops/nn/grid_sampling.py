@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...base.dtypes import bool_, int64
-from ...base.layout import Shape
+from ...base.shapes_and_strides import Shape
 from ...dispatch.forward import multilinear
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import Typing

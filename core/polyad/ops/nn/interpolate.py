@@ -18,7 +18,7 @@ import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...base.dtypes import DType, float32, float64, int64, uint8
-from ...base.layout import Shape
+from ...base.shapes_and_strides import Shape
 from ...base.state import warn_user
 from ...dispatch.forward import linear_in
 from ...dispatch.op import composite, function, gradient

@@ -18,7 +18,7 @@ from ..products.matmul import _gemm, _matmul
 from ..products.mm import check_same_dtype
 
 if TYPE_CHECKING:
-    from ...base.layout import Shape
+    from ...base.shapes_and_strides import Shape
 
 
 @composite(dtype=promoted, structure=contraction, grad_name="AddmmBackward0", method=False)

@@ -14,7 +14,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from ...base.dtypes import FLOATING, finfo, float32
-from ...base.layout import Shape, normalize_dims, normalize_shape
+from ...base.shapes_and_strides import Shape, normalize_dims, normalize_shape
 from ...dispatch.forward import by_body
 from ...dispatch.modes import may_be_differentiated
 from ...dispatch.op import alias, composite, function, joint_gradient

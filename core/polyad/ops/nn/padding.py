@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...base.dtypes import INTEGER
-from ...base.layout import Shape
+from ...base.shapes_and_strides import Shape
 from ...dispatch.forward import forward, linear_in
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.structure import Contraction, Shaping, shaping

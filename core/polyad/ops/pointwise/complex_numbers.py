@@ -15,7 +15,7 @@ from typing import Any
 
 from ...backend.interface import Signature
 from ...base.dtypes import bool_, float16, float32, float64
-from ...base.layout import Layout, Shape, Strides, broadcast_shapes, in_parts, why_not_complex
+from ...base.shapes_and_strides import Layout, Shape, Strides, broadcast_shapes, in_parts, why_not_complex
 from ...devices.registry import tensor_type
 from ...dispatch.forward import forward, linear_in, symmetric
 from ...dispatch.inplace import check_writable

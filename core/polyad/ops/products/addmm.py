@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ...base.dtypes import BOOL, FLOATING, INTEGER, DType
-from ...base.layout import Shape, broadcast_shapes
+from ...base.shapes_and_strides import Shape, broadcast_shapes
 from ...dispatch.forward import forward
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import common_dtype

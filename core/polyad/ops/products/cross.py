@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...base.layout import Shape, broadcast_shapes, normalize_dim
+from ...base.shapes_and_strides import Shape, broadcast_shapes, normalize_dim
 from ...dispatch.forward import multilinear
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.structure import contraction

@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ...base.dtypes import INTEGER, DType, int64, promote_types
-from ...base.layout import Shape
+from ...base.shapes_and_strides import Shape
 from ...dispatch.op import function
 from ...errors import ArgumentError, ArgumentTypeError, ShapeError, safe_repr
 from ...tensor import Tensor

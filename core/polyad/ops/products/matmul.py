@@ -17,7 +17,7 @@ from ..declaring.attach import from_array
 from ..pointwise.arithmetic import _conj, conjugate
 
 if TYPE_CHECKING:
-    from ...base.layout import Shape
+    from ...base.shapes_and_strides import Shape
 
 
 def _gemm_products(result: Shape, input: Shape, other: Shape, transpose_input: bool, transpose_other: bool) -> int:

@@ -15,7 +15,7 @@ from typing import Any
 
 from ...backend.interface import Signature
 from ...base.dtypes import BOOL
-from ...base.layout import Shape, broadcast_shapes
+from ...base.shapes_and_strides import Shape, broadcast_shapes
 from ...dispatch.forward import multilinear
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import Rule, Typing

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...base.layout import normalize_dim
+from ...base.shapes_and_strides import normalize_dim
 from ...dispatch.op import function
 from ...dispatch.out import write_out
 from ...errors import ArgumentTypeError, ShapeError, safe_repr

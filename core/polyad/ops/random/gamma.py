@@ -20,7 +20,7 @@ from functools import lru_cache
 from typing import Any
 
 from ...base.dtypes import float64
-from ...base.layout import Shape
+from ...base.shapes_and_strides import Shape
 from ...dispatch.op import composite, gradient
 from ...dispatch.structure import pointwise, random, row_major
 from ...random.generator import Generator

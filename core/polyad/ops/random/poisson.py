@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ...base.dtypes import float64
-from ...base.layout import Shape
+from ...base.shapes_and_strides import Shape
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import first
 from ...dispatch.structure import random, row_major

@@ -24,8 +24,8 @@ from ...base.dtypes import (
     get_default_dtype,
     int64,
 )
-from ...base.layout import Shape, check_sizes, contiguous_strides, int_of, normalize_shape
 from ...base.memory_formats import MemoryFormat, check_format, check_layout, copy_strides, preserve_format
+from ...base.shapes_and_strides import Shape, check_sizes, contiguous_strides, int_of, normalize_shape
 from ...base.state import state
 from ...devices import registry
 from ...dispatch.op import composite, function, primitive

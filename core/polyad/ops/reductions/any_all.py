@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...backend.interface import Signature
 from ...base.dtypes import bool_, uint8
-from ...base.layout import normalize_dims
+from ...base.shapes_and_strides import normalize_dims
 from ...base.state import state
 from ...dispatch.effects import Effect, Result, declare
 from ...dispatch.op import composite, function, primitive

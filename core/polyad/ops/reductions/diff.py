@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...base.dtypes import BOOL, FLOATING, get_default_dtype, uint8
-from ...base.layout import normalize_dim
+from ...base.shapes_and_strides import normalize_dim
 from ...dispatch.op import function
 from ...errors import ArgumentTypeError, DTypeError, ShapeError, wrong_type
 from ...tensor import Tensor

@@ -13,7 +13,7 @@ from typing import Any
 from ... import return_types
 from ...backend.interface import Signature, TensorType
 from ...base.dtypes import INTEGER, DType, float32, float64, int64
-from ...base.layout import Shape
+from ...base.shapes_and_strides import Shape
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import Typing, to_int64
 from ...dispatch.structure import opaque

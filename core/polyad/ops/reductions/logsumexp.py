@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from ...base.layout import normalize_dims, reduced_shape
+from ...base.shapes_and_strides import normalize_dims, reduced_shape
 from ...dispatch.forward import reduction
 from ...dispatch.op import alias, composite, function, gradient
 from ...dispatch.promotion import promoted_float

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ... import return_types
 from ...backend.interface import Signature
 from ...base.dtypes import int64
-from ...base.layout import Shape, normalize_dim, normalize_dims
+from ...base.shapes_and_strides import Shape, normalize_dim, normalize_dims
 from ...dispatch.forward import forward, reduction
 from ...dispatch.op import composite, function, gradient, primitive
 from ...dispatch.promotion import Typing, first, not_complex, to_int64

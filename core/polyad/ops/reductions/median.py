@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ... import return_types
 from ...backend.interface import Signature
 from ...base.dtypes import iinfo, int64
-from ...base.layout import normalize_dim
+from ...base.shapes_and_strides import normalize_dim
 from ...dispatch.forward import forward, reduction
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import Typing, first, not_complex

@@ -10,7 +10,7 @@ from typing import Any
 
 from ...backend.interface import Signature
 from ...base.dtypes import float32, float64, int64
-from ...base.layout import Shape, normalize_dim
+from ...base.shapes_and_strides import Shape, normalize_dim
 from ...dispatch.op import composite, function
 from ...dispatch.promotion import Typing
 from ...dispatch.structure import Last, Rowwise

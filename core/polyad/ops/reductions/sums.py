@@ -13,7 +13,7 @@ import math
 from typing import TYPE_CHECKING
 
 from ...base.dtypes import FLOATING, DType, float32
-from ...base.layout import Shape, normalize_dim, normalize_dims, reduced_shape
+from ...base.shapes_and_strides import Shape, normalize_dim, normalize_dims, reduced_shape
 from ...dispatch.forward import linear_in, reduction
 from ...dispatch.op import composite, function, gradient, primitive
 from ...dispatch.promotion import first, floating_only, summed

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...base.dtypes import BOOL
-from ...base.layout import normalize_dim
+from ...base.shapes_and_strides import normalize_dim
 from ...dispatch.op import alias, function
 from ...errors import ArgumentTypeError, DTypeError, IndexOutOfRange, ShapeError, safe_repr
 from ...tensor import Tensor

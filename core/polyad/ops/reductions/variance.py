@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...backend.interface import Signature
 from ...base.dtypes import float32
-from ...base.layout import normalize_dims, reduced_shape
+from ...base.shapes_and_strides import normalize_dims, reduced_shape
 from ...base.state import warn_user
 from ...dispatch.forward import reduction
 from ...dispatch.op import composite, function, gradient

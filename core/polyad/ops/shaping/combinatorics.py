@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from ...base.dtypes import int64
-from ...base.layout import Shape
+from ...base.shapes_and_strides import Shape
 from ...dispatch.op import composite, function
 from ...dispatch.structure import shaping
 from ...errors import OutOfMemory, ShapeError

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...base.layout import Layout, contiguous_strides, normalize_dim, normalize_shape
+from ...base.shapes_and_strides import Layout, contiguous_strides, normalize_dim, normalize_shape
 from ...dispatch.op import function, op_of, view
 from ...errors import ShapeError
 from ...tensor import Tensor

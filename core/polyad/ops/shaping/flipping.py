@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...base.layout import normalize_dim, normalize_dims, normalize_shape
+from ...base.shapes_and_strides import normalize_dim, normalize_dims, normalize_shape
 from ...dispatch.forward import linear_in
 from ...dispatch.op import composite, function, gradient, primitive
 from ...dispatch.structure import Shaping, as_operands, shaping

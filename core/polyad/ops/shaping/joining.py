@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...base.layout import Shape, normalize_dim
+from ...base.shapes_and_strides import Shape, normalize_dim
 from ...dispatch.forward import linear_in
 from ...dispatch.op import alias, composite, function, gradient, primitive
 from ...dispatch.promotion import promoted

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...base.layout import Shape, check_sizes, normalize_dim, normalize_shape
+from ...base.shapes_and_strides import Shape, check_sizes, normalize_dim, normalize_shape
 from ...dispatch.forward import linear_in
 from ...dispatch.op import composite, function, gradient, method
 from ...dispatch.structure import Shaping, shaping

@@ -15,7 +15,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from ...base.dtypes import DType
-from ...base.layout import (
+from ...base.shapes_and_strides import (
     Layout,
     Shape,
     Size,
@@ -494,7 +494,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     >>> [x.shape for x in polyad.broadcast_tensors(polyad.zeros(3), polyad.zeros(2, 1))]
     [polyad.Size([2, 3]), polyad.Size([2, 3])]
     """
-    from ...base.layout import broadcast_shapes
+    from ...base.shapes_and_strides import broadcast_shapes
 
     given = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
     for position, tensor in enumerate(given):
@@ -513,7 +513,7 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
     >>> polyad.broadcast_shapes((2, 1), 3)
     polyad.Size([2, 3])
     """
-    from ...base.layout import broadcast_shapes
+    from ...base.shapes_and_strides import broadcast_shapes
 
     given = [normalize_shape((shape,), "broadcast_shapes") for shape in shapes]
     if any(size < 0 for shape in given for size in shape):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from ...base.layout import Layout, Shape, normalize_dim, normalize_shape
+from ...base.shapes_and_strides import Layout, Shape, normalize_dim, normalize_shape
 from ...base.state import state
 from ...dispatch.op import alias, function
 from ...dispatch.views import apply_views, layout_of

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from ...base.layout import Layout, Shape, Strides, contiguous_strides, normalize_shape, reach
+from ...base.shapes_and_strides import Layout, Shape, Strides, contiguous_strides, normalize_shape, reach
 from ...dispatch.forward import forward, linear_in
 from ...dispatch.op import composite, function, gradient, view
 from ...dispatch.structure import contraction, shaping

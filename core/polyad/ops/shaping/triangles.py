@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ...base.dtypes import DType, int32, int64
-from ...base.layout import Shape, normalize_shape
 from ...base.memory_formats import check_layout
+from ...base.shapes_and_strides import Shape, normalize_shape
 from ...devices import registry
 from ...dispatch.forward import linear_in
 from ...dispatch.op import function, gradient, primitive

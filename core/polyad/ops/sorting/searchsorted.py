@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...backend.interface import Signature
 from ...base.dtypes import BOOL, COMPLEX, bool_, int32, int64
-from ...base.layout import Shape
+from ...base.shapes_and_strides import Shape
 from ...dispatch.op import composite, function, primitive
 from ...dispatch.promotion import Typing, common_dtype, comparison, not_complex
 from ...dispatch.structure import opaque

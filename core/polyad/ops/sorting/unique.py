@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...base.dtypes import bool_, int64
-from ...base.layout import Shape, normalize_dim
+from ...base.shapes_and_strides import Shape, normalize_dim
 from ...dispatch.op import composite, function
 from ...dispatch.promotion import first, not_complex, to_int64
 from ...dispatch.structure import opaque

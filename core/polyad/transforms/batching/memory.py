@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...base.layout import Shape, Strides, reach
+from ...base.shapes_and_strides import Shape, Strides, reach
 from ...dispatch.op import Op
 from ...ops.shaping.strided import _window_clear, _window_put, _window_take, _window_write
 from ...tensor import Tensor

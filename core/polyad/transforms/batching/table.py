@@ -217,7 +217,7 @@ def _index_put_rule(level: VmapLevel, op: Op, values: tuple[Any, ...]) -> Tensor
 
 
 def _expanded_shape(parts: Sequence[Tensor], level: VmapLevel, rank: int) -> tuple[int, ...]:
-    from ...base.layout import broadcast_shapes
+    from ...base.shapes_and_strides import broadcast_shapes
 
     full = broadcast_shapes((level.size, *[1] * rank), *[part._array.shape for part in parts])
     return full[1:]

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ...base.layout import Layout
+from ...base.shapes_and_strides import Layout
 from ...dispatch.op import OPS, Op, view
 from ...dispatch.views import layout_of
 from ...tensor import Tensor

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...base.layout import Layout
+from ...base.shapes_and_strides import Layout
 from ...base.state import user_line
 from ...dispatch.effects import Effect, Result, exchanged
 from ...dispatch.op import Op

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "dtype.h"
-#include "functions.h"
+#include "vector_math.h"
 #include "machine.h"
 
 typedef real vector __attribute__((vector_size(VECTOR), aligned(sizeof(real))));

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from polyad.base.layout import contiguous_strides
+from polyad.base.shapes_and_strides import contiguous_strides
 from polyad.interop.numpy import numpy_dtype
 
 ROOM = 1 << 32

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from polyad.base.layout import window_count
+from polyad.base.shapes_and_strides import window_count
 
 Sizes = tuple[int, ...]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from polyad.base.dtypes import DType
-from polyad.base.layout import contiguous_strides
+from polyad.base.shapes_and_strides import contiguous_strides
 from polyad.codegen import collapse
 from polyad_kernels.array import Array, new
 from polyad_kernels.kernels.memory import conversion as copying

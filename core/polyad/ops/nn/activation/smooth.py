@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ....base.layout import normalize_dim
+from ....base.shapes_and_strides import normalize_dim
 from ....dispatch.forward import symmetric
 from ....dispatch.op import composite, function, gradient
 from ....dispatch.promotion import floating_only

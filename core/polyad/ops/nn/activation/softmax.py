@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ....base.dtypes import DType
-from ....base.layout import normalize_dim
+from ....base.shapes_and_strides import normalize_dim
 from ....base.state import warn_user
 from ....dispatch.forward import forward, symmetric
 from ....dispatch.op import alias, composite, function, gradient

@@ -10,7 +10,7 @@ import math
 from typing import Any
 
 from ....base.dtypes import BOOL, FLOATING, INTEGER, int64
-from ....base.layout import Shape
+from ....base.shapes_and_strides import Shape
 from ....dispatch.forward import by_body, linear_in
 from ....dispatch.op import composite, function, gradient
 from ....dispatch.promotion import first

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ....base.dtypes import FLOATING
-from ....base.layout import Shape, broadcast_shapes
+from ....base.shapes_and_strides import Shape, broadcast_shapes
 from ....base.state import warn_user
 from ....dispatch.promotion import Typing, common_dtype
 from ....errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError, UnsupportedDType, safe_repr

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ....base.dtypes import INTEGER, int64
-from ....base.layout import Shape
+from ....base.shapes_and_strides import Shape
 from ....dispatch.op import composite, function, gradient
 from ....dispatch.structure import opaque
 from ....errors import ArgumentTypeError, DTypeError, ShapeError

@@ -10,7 +10,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from ....base.dtypes import int64
-from ....base.layout import Shape
+from ....base.shapes_and_strides import Shape
 from ....dispatch.forward import linear_in
 from ....dispatch.op import alias, function, gradient, primitive
 from ....dispatch.promotion import Typing, first

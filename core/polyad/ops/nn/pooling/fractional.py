@@ -11,7 +11,7 @@ import itertools
 from typing import TYPE_CHECKING, Any
 
 from ....base.dtypes import int64
-from ....base.layout import Shape
+from ....base.shapes_and_strides import Shape
 from ....dispatch.forward import forward
 from ....dispatch.op import composite, function, gradient
 from ....dispatch.promotion import Typing

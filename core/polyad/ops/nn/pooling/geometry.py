@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ....base.layout import Shape, window_count
+from ....base.shapes_and_strides import Shape, window_count
 from ....errors import DTypeError, ShapeError
 from ....tensor import Tensor
 from ....tensor.tensor import check_tensor

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ....base.layout import Shape
+from ....base.shapes_and_strides import Shape
 from ....dispatch.forward import by_body
 from ....dispatch.modes import may_be_differentiated
 from ....dispatch.op import composite, joint_gradient

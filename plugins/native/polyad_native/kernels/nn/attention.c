@@ -3,7 +3,7 @@
    A head at a time, a block of its queries at a time: no more scores are ever held than a block's. Queries that are
    causal meet no key beyond their own place. Backward the weights are made again from the rows' sums. */
 
-#include "../../common/elementary.h"
+#include "../../common/real_math.h"
 #include "../../common/library.h"
 #include "../../gemm/few.h"
 

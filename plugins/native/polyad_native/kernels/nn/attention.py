@@ -10,7 +10,7 @@ import numpy as np
 from polyad.backend.choosing import Declined
 from polyad.backend.interface import Signature
 from polyad.base.dtypes import float32, float64
-from polyad.base.layout import broadcast_shapes
+from polyad.base.shapes_and_strides import broadcast_shapes
 from polyad.errors import ShapeError
 
 from ...choosing import Call

@@ -15,7 +15,7 @@ import numpy as np
 from polyad.backend.choosing import Declined
 from polyad.backend.interface import Signature
 from polyad.base.dtypes import float32, float64
-from polyad.base.layout import window_count
+from polyad.base.shapes_and_strides import window_count
 
 from ...choosing import Call
 from ...engine import HALVES, Library

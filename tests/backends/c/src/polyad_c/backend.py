@@ -13,7 +13,7 @@ from polyad.backend.c_compiler import command
 from polyad.backend.runtime import Runtime
 from polyad.base.device import Device
 from polyad.base.dtypes import DType
-from polyad.base.layout import contiguous_strides
+from polyad.base.shapes_and_strides import contiguous_strides
 from polyad.codegen.kernels import copying, fill, generated_kernels
 from polyad.interop.numpy import empty_on_host, numpy_dtype
 

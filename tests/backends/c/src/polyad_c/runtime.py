@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from polyad.backend.c_compiler import Libraries
 from polyad.backend.runtime import Launch, Runtime
-from polyad.base.layout import Layout, Shape, Strides
+from polyad.base.shapes_and_strides import Layout, Shape, Strides
 from polyad.codegen import CPU, C, DeviceDescription, KernelSource
 from polyad.files.compiled import CompiledFolder
 

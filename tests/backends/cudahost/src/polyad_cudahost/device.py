@@ -18,14 +18,14 @@ from polyad_cuda_on_host import SCHEDULES, BuildError, Module, build, compiler
 from polyad.backend import KernelTable
 from polyad.backend.runtime import Launch, Runtime
 from polyad.base.device import Device
-from polyad.base.layout import Layout
+from polyad.base.shapes_and_strides import Layout
 from polyad.codegen import CUDA_C, GPU, DeviceDescription, KernelSource
 from polyad.codegen.kernels import generated_kernels
 from polyad.errors import CompilerFailure
 
 if TYPE_CHECKING:
     from polyad.base.dtypes import DType
-    from polyad.base.layout import Shape, Strides
+    from polyad.base.shapes_and_strides import Shape, Strides
 
 DESCRIPTION = DeviceDescription(GPU, compute_units=2, max_local_size=1024)
 BLOCK = 128

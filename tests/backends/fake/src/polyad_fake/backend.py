@@ -12,7 +12,7 @@ from polyad.backend import Backend, Capabilities, KernelTable
 from polyad.backend.memory import MemoryStats
 from polyad.base.device import Device
 from polyad.base.dtypes import DType
-from polyad.base.layout import contiguous_strides
+from polyad.base.shapes_and_strides import contiguous_strides
 from polyad.devices import registry
 from polyad.errors import DeviceError
 from polyad.interop.numpy import numpy_dtype

@@ -10,7 +10,7 @@ import numpy as np
 from polyad.backend import Backend
 from polyad.base.device import Device
 from polyad.base.dtypes import DType
-from polyad.base.layout import contiguous_strides
+from polyad.base.shapes_and_strides import contiguous_strides
 from polyad.devices import registry
 from polyad.interop.numpy import numpy_dtype
 

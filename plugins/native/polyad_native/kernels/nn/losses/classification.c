@@ -1,6 +1,6 @@
 /* Cross entropy of scores (count, classes) with class numbers; a target that is *ignored* counts for nothing. */
 
-#include "../../../common/elementary.h"
+#include "../../../common/real_math.h"
 #include "../../../common/library.h"
 
 typedef struct {

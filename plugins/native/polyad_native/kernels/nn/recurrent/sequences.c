@@ -4,7 +4,7 @@
    wait for each other between steps. A step is one product of the part's states with the packed weight, added to what
    the inputs gave, and one pass over its rows while they are in the cache. */
 
-#include "../../../common/elementary.h"
+#include "../../../common/real_math.h"
 #include "../../../common/library.h"
 #include "../../../gemm/packing.h"
 

@@ -1,8 +1,8 @@
 /* Functions of float in a few instructions each, which a compiler makes vectors of without calling anybody. They stand
    in the engine and in every generated kernel. */
 
-#ifndef POLYAD_FUNCTIONS_H
-#define POLYAD_FUNCTIONS_H
+#ifndef POLYAD_VECTOR_MATH_H
+#define POLYAD_VECTOR_MATH_H
 
 typedef union { unsigned int bits; float number; } polyad_float;
 

@@ -1,12 +1,12 @@
 /* exp and log of real, which compilers make vectors of. */
 
-#ifndef POLYAD_ELEMENTARY_H
-#define POLYAD_ELEMENTARY_H
+#ifndef POLYAD_REAL_MATH_H
+#define POLYAD_REAL_MATH_H
 
 #include <math.h>
 
 #include "dtype.h"
-#include "functions.h"
+#include "vector_math.h"
 
 #ifdef POLYAD_VECTOR_MATH /* the library has it for vectors */
 __attribute__((simd("notinbranch"))) double exp(double);

@@ -20,9 +20,9 @@ import numpy as np
 from polyad.backend import Kernel
 from polyad.base.dtypes import complex64, complex128, float32, float64
 
-from ..cache import CHUNK
-from ..order import arranged
-from ..quiet import quiet
+from ...cache import CHUNK
+from ...order import arranged
+from ...quiet import quiet
 
 _add, _divide, _maximum, _multiply = np.add, np.divide, np.maximum, np.multiply
 _negative, _sqrt, _square, _subtract = np.negative, np.sqrt, np.square, np.subtract
