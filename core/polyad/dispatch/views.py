@@ -80,6 +80,18 @@ def apply_view(op: Op, input: Tensor, params: tuple[Any, ...], make: Callable[..
     return out
 
 
+def array_seen(op: Op, input: Tensor, params: tuple[Any, ...]) -> Any:
+    """What view op *op* shows of *input*'s memory, as an array: for a write that no tensor has to know of."""
+    array, place, type_ = input._array, input._view, input._type
+    key = type_, array.shape, array.strides, 0 if place is None else place.offset, params
+    layout = op.layouts.get(key)
+    if layout is None:
+        layout = _computed(op, input, params, key)
+    shape, strides, offset = layout
+    root = (input._storage or input._make_storage()).root
+    return type_.backend.as_strided(root, type_.dtype, shape, strides, 0 if 0 in shape else offset)
+
+
 def _computed(op: Op, input: Tensor, params: tuple[Any, ...], key: Any) -> Layout:
     """What the op's arithmetic gives, which is kept: a program asks for few layouts, many times."""
     try:

@@ -63,7 +63,7 @@ def _written() -> Makers:
     """Kernels that are written by hand, of ops that have no more to be said of."""
     from .kernels.indexing import gather_scatter, index_select
     from .kernels.memory import copying
-    from .kernels.nn import attention, convolution, dropout, embedding
+    from .kernels.nn import attention, convolution, dropout, embedding, interpolate
     from .kernels.nn.losses import classification
     from .kernels.nn.pooling import maximum
     from .kernels.nn.recurrent import sequences
@@ -87,6 +87,8 @@ def _written() -> Makers:
         (maximum.max_pool, 1 << 10),
         (maximum.max_pool_backward, 1 << 10),
         (embedding.embedding_backward, 1 << 8),
+        (interpolate.resample, 1),
+        (interpolate.resample_backward, 1),
         (index_select.index_add, 1 << 10),
         (gather_scatter.scatter_add, 1 << 10),
         (gather_scatter.gather, 1 << 12),

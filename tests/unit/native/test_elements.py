@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 
 import polyad
+from polyad.dispatch.catalogue import OPS
 from polyad.nn import functional
 from polyad_native import compiler
 from polyad_native.kernels.random import sampling as native_sampling
+from polyad_numpy.kernels.nn import interpolate
 from polyad_numpy.kernels.random import sampling
 
 pytestmark = pytest.mark.skipif(not compiler.usable(), reason="no native kernels here")
@@ -39,6 +41,8 @@ WORK = {
     "largest of windows": lambda: functional.max_pool2d(seeded(7, 9, 33, 40), 3, 2, 1),
     "pool of four": lambda: gradient(lambda x: functional.max_pool2d(x, 2), 7, 9, 33, 40),
     "overlapping pool": lambda: gradient(lambda x: functional.max_pool2d(x, 3, 2, 1), 7, 9, 33, 40),
+    "resampling": lambda: functional.interpolate(seeded(2, 3, 61, 90), (100, 31), mode="bicubic"),
+    "its way back": lambda: gradient(lambda x: functional.interpolate(x, (100, 131), mode="bilinear"), 2, 3, 61, 90),
     "embedding": lambda: gradient(lambda w: functional.embedding(polyad.tensor(ROWS), w), 900, 24),
     "index_add": lambda: seeded(900, 24).index_add(0, polyad.tensor(ROWS), seeded(3000, 24)),
     "inner index_add": lambda: seeded(9, 900, 5).index_add(1, polyad.tensor(ROWS), seeded(9, 3000, 5)),
@@ -102,6 +106,21 @@ def test_the_gradient_of_a_pool_goes_to_the_last_nan_of_a_window() -> None:
     assert [x.grad[place].item() for place in places] == [0, 1, 1, 1]
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("dim", [0, 1, 2])
+def test_resampling_has_the_bits_of_numpy(dtype, dim) -> None:
+    x = rng.standard_normal((5, 6, 7)).astype(dtype)
+    weights, places = rng.standard_normal((3, 9)).astype(dtype), rng.integers(0, x.shape[dim], (3, 9))
+    given = polyad.tensor(weights), polyad.tensor(places)
+    found = OPS["resample"].call(polyad.tensor(x), *given, dim)
+    expected = interpolate.resample(x, weights, places, dim)
+    assert found.numpy().tobytes() == expected.tobytes()
+    back = OPS["resample_backward"].call(found, *given, x.shape[dim], dim)
+    assert (
+        back.numpy().tobytes() == interpolate.resample_backward(expected, weights, places, x.shape[dim], dim).tobytes()
+    )
+
+
 def test_rows_are_added_in_order() -> None:
     source = rng.standard_normal((3000, 24)).astype(np.float32)
     expected = np.zeros((900, 24), np.float32)
@@ -133,14 +152,15 @@ def test_gathered_elements_are_those_of_the_definition(shape, dim) -> None:
 )  # fmt: skip
 def test_the_gradient_of_a_pool_goes_to_the_first_of_the_largest(size, kernel, stride, padding, dilation) -> None:
     x = np.random.default_rng(1).integers(0, 5, (3, 4, *size)).astype(np.float32)
+    x[1, :, :, :20] = -np.inf
+    x[2, 0, ::5, ::7] = np.nan
     pooled = lambda x: functional.max_pool2d(x, kernel, stride, padding, dilation, return_indices=True)  # noqa: E731
     out, places = pooled(polyad.tensor(x))
     grad = seeded(*out.shape)
     leaf = polyad.tensor(x, requires_grad=True)
     functional.max_pool2d(leaf, kernel, stride, padding, dilation).backward(grad)
-    assert np.array_equal(
-        functional.max_pool2d(polyad.tensor(x), kernel, stride, padding, dilation).numpy(), out.numpy()
-    )
+    plain = polyad.tensor(x)
+    assert np.array_equal(functional.max_pool2d(plain, kernel, stride, padding, dilation).numpy(), out.numpy(), True)
     wanted = np.zeros((12, size[0] * size[1]), np.float32)
     np.add.at(wanted, (np.arange(12)[:, None], places.numpy().reshape(12, -1)), grad.numpy().reshape(12, -1))
     np.testing.assert_allclose(leaf.grad.numpy().reshape(12, -1), wanted, rtol=1e-5, atol=1e-6)

@@ -22,6 +22,16 @@ def test_an_infinite_gradient_stays_where_it_belongs():
     assert x.grad.tolist() == [[[0.0, float("inf")]]]
 
 
+def test_the_way_back_computes_no_maxima_again():
+    x = polyad.rand(1, 1, 4, 4, requires_grad=True)
+    pooled = F.max_pool2d(x, 2)
+    pooled.detach().zero_()
+    with polyad.profiler.profile() as recorded:
+        pooled.sum().backward()
+    assert "max_pool" not in {event.name for event in recorded.events()}
+    assert x.grad.sum() == 4
+
+
 def test_every_kind_of_maximum_takes_nan():
     x = polyad.tensor([[1.0, 9.0, 2.0, math.nan, 3.0, 4.0, 0.0]])
     for pooled, indices in (

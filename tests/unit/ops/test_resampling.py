@@ -140,3 +140,11 @@ def test_channels_last_images_stay_so():
         assert result.is_contiguous(memory_format=polyad.channels_last) or result.shape[1] == 1
     assert bool((F.conv2d(x.contiguous(), w) == results[0]).all())
     assert F.grid_sample(x, polyad.zeros(2, 3, 3, 2), align_corners=False).is_contiguous()
+
+
+def test_what_inference_mode_computes_serves_no_training():
+    x = polyad.ones(1, 1, 3, 5, requires_grad=True)
+    with polyad.inference_mode():
+        F.interpolate(x, (7, 4), mode="bilinear")
+    F.interpolate(x, (7, 4), mode="bilinear").sum().backward()
+    assert x.grad.sum().item() == pytest.approx(28)

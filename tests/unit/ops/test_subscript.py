@@ -383,3 +383,25 @@ def test_one_value_goes_to_all_places_of_an_expanded_tensor_that_are_named(value
     y[polyad.tensor([1])] = value
     y.sum().backward()
     assert leaf.grad.tolist() == [2.0, 0.0, 2.0]
+
+
+@pytest.mark.parametrize("value", [1.0, polyad.ones(2)])
+def test_a_write_to_a_row_is_noticed_by_backward(value):
+    x = polyad.zeros(3, 2)
+    weight = polyad.ones(3, 2, requires_grad=True)
+    result = (weight * x).sum()
+    x[1] = value
+    with pytest.raises(RuntimeError, match=r"fill_|copy_"):
+        result.backward()
+
+
+def test_a_row_of_the_same_memory_or_of_an_expanded_tensor_is_written_as_copy_does():
+    x = polyad.arange(4.0)
+    with pytest.raises(RuntimeError, match="copy_"):
+        x[1:] = x[:-1]
+    with pytest.raises(RuntimeError, match="copy_"):
+        polyad.zeros(1, 2).expand(3, 2)[:, :] = polyad.ones(3, 2)
+    with pytest.raises(RuntimeError, match="out of the range"):
+        x[0] = 1e300
+    x[-1:] = x[:1]
+    assert x.tolist() == [0.0, 1.0, 2.0, 0.0]

@@ -21,22 +21,25 @@ from ...base.dtypes import BOOL, INTEGER, bool_, int64, uint8
 from ...base.shapes_and_strides import Layout, int_of
 from ...base.state import state, warn_user
 from ...dispatch.inplace import check_writable, wrote
-from ...dispatch.op import method, view
-from ...dispatch.views import alias
+from ...dispatch.op import method, op_of, view
+from ...dispatch.overlap import share
+from ...dispatch.views import alias, array_seen
 from ...errors import ArgumentError, ArgumentTypeError, DTypeError, IndexOutOfRange, ShapeError, safe_repr
 from ...tensor import Tensor
 from ...transforms.wrapped import Wrapped
 from ..creation.factories import _full, tensor
-from ..memory.copying import copy_, fill_
+from ..memory.copying import copy_, element, fill_
 from ..shaping.flipping import _flip
 from ..shaping.reshape import _reshape
 from .index_put import _index, index_tensors, place_ndim, write_at
+from .operands import check_countable
 from .slicing import _select, _slice
 
 Entry = int | tuple[int, int, int] | None
 """What becomes of a dimension: a position, (start, size, step), or None for a new dimension before it."""
 
 _VALUES = (Tensor, bool, int, float, complex)
+_PLAIN_NUMBERS = frozenset({bool, int, float})
 
 
 @view(grad_name="SliceBackward0")
@@ -60,6 +63,9 @@ def _subscript(input: Layout, entries: tuple[Entry, ...]) -> Layout:
         else:
             offset += entry * stride
     return Layout((*shape, *input.shape[dim:]), (*strides, *input.strides[dim:]), offset)
+
+
+_SUBSCRIPT = op_of(_subscript)
 
 
 @method("__getitem__")
@@ -120,6 +126,8 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     if index.__class__ is int and isinstance(value, Tensor) and _is_row(self, index, value):
         wrote("copy_", self)  # as ``x[i] += y`` ends: its place already holds it
         return
+    if self._node is None and not state.modes and _wrote_plainly(self, index, value):
+        return
     entries = _plain_entries(self, index) if index.__class__ is tuple else None
     indices = None
     if entries is not None:
@@ -131,7 +139,8 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     if isinstance(value, Tensor):
         if value._type.device != target._type.device and not value.ndim:
             value = value.to(target._type.device)
-        value = _without_leading_ones(value, target.ndim if indices is None else place_ndim(target, indices))
+        if value._array.shape[:1] == (1,):
+            value = _without_leading_ones(value, target.ndim if indices is None else place_ndim(target, indices))
     if indices is not None:
         write_at("__setitem__", target, indices, value, False)
     elif isinstance(value, Tensor):
@@ -162,6 +171,35 @@ def _is_row(self: Tensor, index: int, value: Tensor) -> bool:
     step: int = array.strides[0] // self._type.dtype.itemsize
     offset = (0 if view is None else view.offset) + index % shape[0] * step
     return bool(value._view.offset == offset)
+
+
+def _wrote_plainly(self: Tensor, index: Any, value: Any) -> bool:
+    """Write a number, or a tensor of the place's shape and dtype from other memory, to where ints and slices point, if
+    there is no history to renew; whether that was so.
+    """
+    number = value.__class__ in _PLAIN_NUMBERS
+    if isinstance(self, Wrapped) or not (number or value.__class__ is Tensor):
+        return False
+    entries = _plain_entries(self, index if index.__class__ is tuple else (index,))
+    if entries is None:
+        return False
+    type_ = self._type
+    if number:
+        number = element("fill_", value, type_.dtype)
+        type_.backend.fill(array_seen(_SUBSCRIPT, self, (entries,)), number)
+        wrote("fill_", self)
+        return True
+    if value._node is not None or value._type.nd is not type_.nd:
+        return False
+    storage = self._storage
+    if storage is not None and value._storage is not None and share(storage, (value,)):
+        return False
+    place = array_seen(_SUBSCRIPT, self, (entries,))
+    if place.shape != value._array.shape or 0 in place.strides:
+        return False
+    type_.backend.copy(place, value._array)
+    wrote("copy_", self)
+    return True
 
 
 def _without_leading_ones(value: Tensor, ndim: int) -> Tensor:
@@ -282,13 +320,18 @@ def _read_subscript(self: Tensor, index: Any) -> tuple[Tensor, list[Tensor | Non
     shape = self._array.shape
     if (
         isinstance(index, Tensor)
-        and index._type.dtype is int64
+        and (index._type.dtype is int64 or index._type.dtype is bool_)
         and index._type.device == self._type.device
         and not isinstance(index, Wrapped)
-        and index._array.shape
+        and (found := index._array.shape)
         and shape
     ):
-        return self, [index]  # the most frequent of all: what follows finds the same, item by item
+        # The most frequent of all: what follows finds the same, item by item.
+        if index._type.dtype is int64:
+            return self, [index]
+        if found == shape[: len(found)]:
+            check_countable("index", index)
+            return self, [index]
     if index.__class__ is list and _is_several(index):
         warn_user("index: a list of several indices is deprecated; use a tuple: x[tuple(indices)]", UserWarning)
         index = tuple(index)

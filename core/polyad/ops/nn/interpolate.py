@@ -15,11 +15,12 @@ the result is smaller.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...base.dtypes import DType, float32, float64, int64, uint8
 from ...base.shapes_and_strides import Shape
-from ...base.state import warn_user
+from ...base.state import NO_MODES, state, warn_user
 from ...dispatch.forward import linear_in
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import Typing
@@ -209,16 +210,30 @@ def _scale(size: int, count: int, align_corners: bool, factor: float | None) -> 
     return 1 / factor if factor is not None and factor > 0 else size / count
 
 
+def _taps(mode: str, antialias: bool, axis: _Axis) -> tuple[Tensor, Tensor]:
+    """The taps of *axis*, kept for the next call where nothing but their values counts: on the host, whose work is done
+    when a call returns, and under no mode, which would see how they are made.
+    """
+    plain = axis.device.type == "cpu" and not state.modes and state.no_modes is NO_MODES
+    return _kept_taps(mode, antialias, axis) if plain else _TAPS[mode, antialias](axis)
+
+
+@lru_cache(64)
+def _kept_taps(mode: str, antialias: bool, axis: _Axis) -> tuple[Tensor, Tensor]:
+    return _TAPS[mode, antialias](axis)
+
+
 def _interpolated(input: Tensor, size: Shape, factors: list[Any], mode: str, corners: bool, antialias: bool) -> Tensor:
     dtype = input._type.dtype
     wide = input if dtype in (float32, float64) else input.float()
-    taps = _TAPS[mode, antialias]
+    linear = _TAPS[mode, antialias] is _linear_taps
     for dim in range(input.ndim - 1, 1, -1):
         have, want = wide._array.shape[dim], size[dim - 2]
         scale = _scale(have, want, corners, factors[dim - 2])
-        if have == want and (scale == 1 or antialias or taps is _linear_taps):
+        if have == want and (scale == 1 or antialias or linear):
             continue
-        weights, places = taps(_Axis(have, want, scale, corners, wide._type.dtype, input.device))
+        axis = _Axis(have, want, scale, corners, wide._type.dtype, input.device)
+        weights, places = _taps(mode, antialias, axis)
         if dtype is uint8:
             weights = _fixed_point(weights)
         wide = _resample(wide, weights, places, dim)

@@ -82,10 +82,10 @@ def max_pool_with_indices(
 
 
 def max_pool_backward(
-    g: Any, x: Any, out: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool
+    g: Any, x: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool
 ) -> Any:
     windows = Windows(x.shape[2:], kernel, stride, padding, dilation, ceil_mode)
-    planes, maxima, arriving = as_planes(x), as_planes(out), as_planes(g)
+    planes, arriving = as_planes(x), as_planes(g)
     result = np.zeros(x.shape, g.dtype)
     flat = as_planes(result)
     apart = all(
@@ -93,7 +93,9 @@ def max_pool_backward(
     )
 
     def work(first: int, end: int) -> None:
-        most, gradient = maxima[first:end], arriving[first:end]
+        gradient = arriving[first:end]
+        most = np.empty(gradient.shape, x.dtype)
+        fold(np.maximum, windows.pad(planes[first:end], _lowest(x.dtype)), windows, most)
         if np.isnan(most).any():
             _place_by_index(gradient, planes[first:end], flat[first:end], windows, kernel, stride, padding, dilation)
             return
@@ -118,7 +120,7 @@ def max_pool_backward(
             flat[first:end] = into[windows.inside]
 
     if g.size:
-        spread(work, len(planes), cost=4 * x.size)
+        spread(work, len(planes), cost=6 * x.size)
     return result
 
 

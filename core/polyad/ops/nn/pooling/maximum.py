@@ -87,16 +87,9 @@ def _second_shape(grad: Shape, input: Shape, *rest: Any) -> Shape:
 
 @composite(dtype=first, structure=opaque, shape=_second_shape, method=False)
 def _max_pool_backward(
-    grad: Tensor,
-    input: Tensor,
-    output: Tensor,
-    kernel: Sizes,
-    stride: Sizes,
-    padding: Sizes,
-    dilation: Sizes,
-    ceil_mode: bool,
+    grad: Tensor, input: Tensor, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool
 ) -> Tensor:
-    """Each element of grad at the place in input where its window's maximum, in output, was found."""
+    """Each element of grad at the place in input of its window's maximum."""
     indices = _max_pool_with_indices(input, kernel, stride, padding, dilation, ceil_mode)[1]
     return place_maxima(grad, indices, tuple(input.shape))
 
@@ -111,16 +104,11 @@ gradient(_max_pool_backward, grad=_take_tangents_of_maxima)
 linear_in(_max_pool_backward, "grad")
 
 
-def _placed_again(g: Tensor, input: Tensor, *settings: Any) -> Tensor:
-    # The maxima are computed again, not saved: what follows a pooling often writes over its result.
-    input = input.detach()
-    return _max_pool_backward(g, input, _max_pool(input, *settings), *settings)
-
-
+# Nothing of the result is saved: what follows a pooling often writes over it.
 gradient(
     _max_pool,
-    input=lambda g, input, kernel, stride, padding, dilation, ceil_mode: _placed_again(
-        g, input, kernel, stride, padding, dilation, ceil_mode
+    input=lambda g, input, kernel, stride, padding, dilation, ceil_mode: _max_pool_backward(
+        g, input.detach(), kernel, stride, padding, dilation, ceil_mode
     ),
 )
 forward(

@@ -12,28 +12,23 @@ typedef struct { /* filled in by Python, in this order */
 
 typedef struct {
     Windows w;
-    const real *grad, *input, *largest;
+    const real *grad, *input;
     real *out;
     int failed;
 } Pooling;
 
-/* Where the largest element of a window with nan in it is taken from: from its last nan. Less than 0 if it has none. */
-static long place_of_nan(const Windows *w, const real *image, long y, long x)
+/* The place of a window's first element in the image. */
+static long first_inside(const Windows *w, long y, long x)
 {
-    long found = -1;
-    for (long i = 0; i < w->kernel_y; ++i)
-        for (long j = 0; j < w->kernel_x; ++j) {
-            const long row = y * w->stride_y - w->pad_y + i * w->dilation_y;
-            const long column = x * w->stride_x - w->pad_x + j * w->dilation_x;
-            if (row < 0 || row >= w->height || column < 0 || column >= w->width) continue;
-            if (image[row * w->width + column] != image[row * w->width + column]) found = row * w->width + column;
-        }
-    return found;
+    long row = y * w->stride_y - w->pad_y, column = x * w->stride_x - w->pad_x;
+    while (row < 0) row += w->dilation_y;
+    while (column < 0) column += w->dilation_x;
+    return row * w->width + column;
 }
 
 /* Windows of 2 x 2 that do not overlap: each writes its four places. Whether there was no nan. */
-static int backward_of_four(const real *restrict image, const real *restrict largest, const real *restrict grad,
-                              real *restrict out, long width, long count)
+static int backward_of_four(
+    const real *restrict image, const real *restrict grad, real *restrict out, long width, long count)
 {
     typedef word __attribute__((may_alias)) bits; /* a mask instead of branches, which nothing could foresee */
     const real *below = image + width;
@@ -41,10 +36,12 @@ static int backward_of_four(const real *restrict image, const real *restrict lar
     bits *to = (bits *)out, *to_below = (bits *)(out + width);
     word nan = 0;
     for (long x = 0; x < count; ++x) {
-        const real most = largest[x];
-        const word a = -(word)(image[2 * x] == most), b = -(word)(image[2 * x + 1] == most) & ~a;
-        const word c = -(word)(below[2 * x] == most) & ~(a | b);
-        nan |= most != most;
+        const real first = image[2 * x], second = image[2 * x + 1], third = below[2 * x], fourth = below[2 * x + 1];
+        const real over = first < second ? second : first, under = third < fourth ? fourth : third;
+        const real most = over < under ? under : over;
+        const word a = -(word)(first == most), b = -(word)(second == most) & ~a;
+        const word c = -(word)(third == most) & ~(a | b);
+        nan |= (first != first) | (second != second) | (third != third) | (fourth != fourth);
         to[2 * x] = by[x] & a;
         to[2 * x + 1] = by[x] & b;
         to_below[2 * x] = by[x] & c;
@@ -141,8 +138,8 @@ static void max_pool_part(void *context, long part, long parts)
     }
 }
 
-/* A row of windows at a time: first which tap has the largest element, the first one if several have; then each tap adds
-   the gradients of the windows that took it, in the order of the windows. */
+/* A row of windows at a time: first which tap has the largest element, the first one if several have, the last nan if any
+   is; then each tap adds the gradients of the windows that took it, in the order of the windows. */
 static void max_pool_backward_part(void *context, long part, long parts)
 {
     Pooling *p = context;
@@ -158,32 +155,34 @@ static void max_pool_backward_part(void *context, long part, long parts)
         && w->dilation_y == 1 && w->dilation_x == 1 && w->out_height * 2 == w->height && w->out_width * 2 == w->width;
     for (long plane = w->planes * part / parts; plane < w->planes * (part + 1) / parts; ++plane) {
         const real *image = p->input + plane * w->height * w->width;
-        const real *largest = p->largest + plane * w->out_height * w->out_width;
         const real *grad = p->grad + plane * w->out_height * w->out_width;
         real *out = p->out + plane * w->height * w->width;
         int done = four;
         for (long y = 0; y < w->out_height && done; ++y)
-            done = backward_of_four(image + 2 * y * w->width, largest + y * w->out_width, grad + y * w->out_width,
-                                      out + 2 * y * w->width, w->width, w->out_width);
+            done = backward_of_four(
+                image + 2 * y * w->width, grad + y * w->out_width, out + 2 * y * w->width, w->width, w->out_width);
         if (done) continue;
         for (long row = 0; row < w->height; ++row)
-            to_phases(w, look, image + row * w->width, phase_apart, lines + row * line, (real)NAN); /* which equals nothing */
+            to_phases(w, look, image + row * w->width, phase_apart, lines + row * line, -(real)INFINITY);
         memset(sums, 0, sizeof(real) * (size_t)whole);
-        for (long y = 0; y < w->out_height; ++y, largest += w->out_width, grad += w->out_width) {
+        for (long y = 0; y < w->out_height; ++y, grad += w->out_width) {
             const long top = y * w->stride_y - w->pad_y;
             for (long x = 0; x < across; ++x) {
-                const int there = x < w->out_width;
                 places[x] = -1;
-                most[x] = there ? largest[x] : 0;
-                grads[x] = there ? grad[x] : 0;
+                most[x] = -(real)INFINITY;
+                grads[x] = x < w->out_width ? grad[x] : 0;
             }
-            for (long i = w->kernel_y - 1; i >= 0; --i) {
+            for (long i = 0; i < w->kernel_y; ++i) {
                 const long row = top + i * w->dilation_y;
                 if (row < 0 || row >= w->height) continue;
-                for (long j = w->kernel_x - 1; j >= 0; --j) {
+                for (long j = 0; j < w->kernel_x; ++j) {
                     const real *from = lines + row * line + look[j];
                     const word own = (word)(i * w->kernel_x + j);
-                    for (long x = 0; x < across; ++x) places[x] = from[x] == most[x] ? own : places[x];
+                    for (long x = 0; x < across; ++x) {
+                        const int better = (from[x] > most[x]) | (from[x] != from[x]);
+                        places[x] = better ? own : places[x];
+                        most[x] = better ? from[x] : most[x];
+                    }
                 }
             }
             for (long i = 0; i < w->kernel_y; ++i) {
@@ -198,8 +197,8 @@ static void max_pool_backward_part(void *context, long part, long parts)
             word lowest = 0;
             for (long x = 0; x < w->out_width; ++x) lowest = places[x] < lowest ? places[x] : lowest;
             for (long x = 0; lowest < 0 && x < w->out_width; ++x) {
-                const long place = places[x] >= 0 ? -1 : place_of_nan(w, image, y, x);
-                if (place < 0) continue;
+                if (places[x] >= 0) continue; /* all are -inf */
+                const long place = first_inside(w, y, x);
                 const long column = place % w->width + w->pad_x;
                 sums[place / w->width * line + column % w->stride_x * phase_apart + column / w->stride_x] += grad[x];
             }
@@ -226,18 +225,18 @@ static Object *max_pool_forward(Object *self, Object *const *args, intptr_t coun
     return run_pool(max_pool_part, pooling, args[2], "no memory for the windows of max_pool");
 }
 
-/* max_pool_backward(out, grad, input, largest, windows); all row-major. */
+/* max_pool_backward(out, grad, input, windows); all row-major. */
 static Object *max_pool_backward(Object *self, Object *const *args, intptr_t count)
 {
     Pooling pooling = {.out = (real *)((Array *)args[0])->data, .grad = (real *)((Array *)args[1])->data,
-                             .input = (real *)((Array *)args[2])->data, .largest = (real *)((Array *)args[3])->data};
-    return run_pool(max_pool_backward_part, pooling, args[4], "no memory for the gradient of max_pool");
+                             .input = (real *)((Array *)args[2])->data};
+    return run_pool(max_pool_backward_part, pooling, args[3], "no memory for the gradient of max_pool");
 }
 
 static Method methods[] = {
     BIND,
     {"max_pool", max_pool_forward, FASTCALL, "max_pool(out, input, windows)"},
-    {"max_pool_backward", max_pool_backward, FASTCALL, "max_pool_backward(out, grad, input, largest, windows)"},
+    {"max_pool_backward", max_pool_backward, FASTCALL, "max_pool_backward(out, grad, input, windows)"},
     {NULL, NULL, 0, NULL},
 };
 
