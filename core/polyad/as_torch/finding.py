@@ -5,12 +5,12 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Iterable, Sequence
-from importlib.abc import Loader
+from importlib.abc import InspectLoader, Loader
 from importlib.machinery import ModuleSpec
 from importlib.metadata import Distribution, DistributionFinder, PackagePath
 from importlib.util import find_spec
 from os import PathLike
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
 from .._version import __version__, torch_api_version
@@ -59,6 +59,11 @@ class _SameModule(Loader):
         module = importlib.import_module(self._name)
         self._spec = module.__spec__
         return module
+
+    def get_code(self, fullname: str) -> CodeType | None:
+        """For ``python -m torch.x``, which runs a module anew."""
+        loader = getattr(find_spec(self._name), "loader", None)
+        return loader.get_code(self._name) if isinstance(loader, InspectLoader) else None
 
     def exec_module(self, module: ModuleType) -> None:
         """It has run. Its spec is its own again."""

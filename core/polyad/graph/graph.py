@@ -136,6 +136,12 @@ class Graph:
         return {number: last[number] for number in outside if last.get(number)}
 
     @property
+    def depends_on_strides(self) -> bool:
+        """Whether there is a view or a write: whether a program takes a view or copies follows from strides."""
+        views = any(isinstance(node.op, Op) and node.op.kind == "view" for node in self.nodes)
+        return views or any(value.version for value in self.values)
+
+    @property
     def state(self) -> dict[str, Tensor | Generator]:
         """The tensors and generators that the graph holds on to, by name: what its text leaves out."""
         drawn = leaves_of([node.args for node in self.nodes], Generator)

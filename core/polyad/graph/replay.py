@@ -22,7 +22,7 @@ def replay(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     found = _bind(graph, args, kwargs)
     for constant in graph.constants:
         if constant.fixed:
-            _check(graph.name, f"constant {constant.value.name}", constant.value, constant.tensor)
+            _check(graph, f"constant {constant.value.name}", constant.value, constant.tensor)
         found[constant.value.number] = constant.tensor
     asked = graph._asked
     if not asked:
@@ -86,7 +86,7 @@ def _bind(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[i
         if not isinstance(leaf, Ref):
             _check_same(graph.name, name, leaf, value)
             continue
-        _check(graph.name, name, graph.values[leaf.number], value)
+        _check(graph, name, graph.values[leaf.number], value)
         if found.setdefault(leaf.number, value) is not value:
             other = graph.values[leaf.number].name
             raise ArgumentError(
@@ -124,14 +124,24 @@ def _check_same(graph: str, name: str, captured: Any, given: Any) -> None:
         )
 
 
-def _check(graph: str, name: str, value: Value, tensor: Any) -> None:
+def _check(graph: Graph, name: str, value: Value, tensor: Any) -> None:
     if not isinstance(tensor, Tensor):
         raise ArgumentTypeError(
-            f"{graph}: {name} is {type(tensor).__name__}, not a tensor",
+            f"{graph.name}: {name} is {type(tensor).__name__}, not a tensor",
             notes={"captured": str(value)},
             fix="pass a tensor",
         )
-    if tensor._array.shape == value.shape and tensor._type.dtype is value.dtype and tensor._type.device == value.device:
+    same = tensor._array.shape == value.shape and tensor._type.dtype is value.dtype
+    if same and tensor._type.device == value.device:
+        if not _lies_alike(tensor.stride(), value) and graph.depends_on_strides:
+            raise ShapeError(
+                f"{graph.name}: {name} has strides {tensor.stride()}, "
+                f"the graph was captured with {value.layout.strides}",
+                operands={"given": tensor},
+                notes={"captured": str(value)},
+                fix="whether a program copies or takes a view follows from strides: pass x.contiguous() if the example "
+                "was contiguous, or capture again with an example that lies like this one",
+            )
         return
     error: type[ShapeError | DTypeError | DeviceError]
     if tensor._array.shape != value.shape:
@@ -141,11 +151,19 @@ def _check(graph: str, name: str, value: Value, tensor: Any) -> None:
     else:
         error, wrong = DeviceError, f"device {tensor.device}, the graph was captured on {value.device}"
     raise error(
-        f"{graph}: {name} has {wrong}",
+        f"{graph.name}: {name} has {wrong}",
         operands={"given": tensor},
         notes={"captured": str(value)},
         fix="shapes, dtypes and devices are baked in: capture again with an example like this one",
     )
+
+
+def _lies_alike(strides: tuple[int, ...], value: Value) -> bool:
+    """Whether elements lie apart as captured; the strides of dimensions of one element say nothing."""
+    if strides == value.layout.strides:
+        return True
+    known = zip(value.shape, strides, value.layout.strides, strict=True)
+    return 0 in value.shape or all(size == 1 or given == captured for size, given, captured in known)
 
 
 def _substitute(structure: Any, found: dict[int, Tensor]) -> Any:

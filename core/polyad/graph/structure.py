@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeVar
 
@@ -26,11 +27,24 @@ def replace(structure: Any, leaf_type: type, new: Callable[[Any], Any]) -> Any:
             return structure
         if hasattr(structure, "_fields"):
             return type(structure)(*items)
-        return items if isinstance(structure, list) else tuple(items)
+        return type(structure)(items) if type(structure) in (list, tuple) else _like(structure, items)
     if isinstance(structure, dict):
         replaced = {key: replace(item, leaf_type, new) for key, item in structure.items()}
-        return structure if all(replaced[key] is item for key, item in structure.items()) else replaced
+        same = all(replaced[key] is item for key, item in structure.items())
+        return structure if same else replaced if type(structure) is dict else _like(structure, replaced)
     return structure
+
+
+def _like(structure: Any, items: Any) -> Any:
+    """A container of the class of *structure* with other items; of a class that copies in another way, a plain one."""
+    if isinstance(structure, tuple):
+        return tuple(items)
+    other = copy.copy(structure)
+    if isinstance(structure, list):
+        other[:] = items
+    else:
+        other.update(items)
+    return other
 
 
 def copied(structure: Any) -> Any:

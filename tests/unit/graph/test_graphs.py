@@ -7,6 +7,7 @@ import io
 import random
 import re
 import warnings
+from collections import OrderedDict, defaultdict
 
 import pytest
 
@@ -344,3 +345,48 @@ def check_mutated(count: int, seed: int) -> int:
 
 def test_changed_texts_are_refused_or_graphs() -> None:
     assert check_mutated(300, 7) > 200
+
+
+class TestStrides:
+    """Whether a program takes a view or a copy follows from strides, so what was decided holds for such inputs."""
+
+    @pytest.mark.parametrize(
+        ("function", "captured", "given"),
+        [
+            (lambda a: a.reshape(-1).add_(1), (2, 3), (3, 2)),
+            (lambda a: a.contiguous().mul_(2), (2, 3), (3, 2)),
+            (lambda a: a.reshape(-1)[1:] * 2, (2, 3), (3, 2)),
+        ],
+    )
+    def test_an_input_that_lies_otherwise_is_refused(self, function, captured, given) -> None:
+        whole, turned = polyad.ones(captured), polyad.ones(given).t()
+        for example, other in ((whole, turned), (turned, whole)):
+            graph = polyad.jit.capture(function, example.clone(memory_format=polyad.preserve_format))
+            if graph.depends_on_strides:
+                with pytest.raises(RuntimeError, match=r"input 0 has strides \(\d, \d\), the graph was captured with"):
+                    graph(other)
+
+    def test_some_graph_of_these_depends_on_strides(self) -> None:
+        assert polyad.jit.capture(lambda a: a.reshape(-1).add_(1), polyad.ones(2, 3)).depends_on_strides
+        assert polyad.jit.capture(lambda a: a.contiguous().mul_(2), polyad.ones(3, 2).t()).depends_on_strides
+
+    def test_what_only_computes_takes_any(self) -> None:
+        graph = polyad.jit.capture(lambda a: (a @ a.exp()).sum(0), polyad.ones(2, 2))
+        assert not graph.depends_on_strides
+        x = polyad.tensor([[1.0, 2.0], [3.0, 4.0]]).t()
+        assert polyad.equal(graph(x), (x @ x.exp()).sum(0))
+
+    def test_dimensions_of_one_element_say_nothing(self) -> None:
+        graph = polyad.jit.capture(lambda a: a.view(-1).mul_(2), polyad.ones(1, 3))
+        assert graph(polyad.ones(3, 1).t()).tolist() == [2.0, 2.0, 2.0]
+
+
+def test_results_keep_their_containers() -> None:
+    class Row(list):
+        pass
+
+    for make in (lambda x: OrderedDict(a=x), lambda x: defaultdict(list, a=x), lambda x: Row([x])):
+        given = make(polyad.ones(1))
+        found = polyad.jit.capture(lambda x, make=make: make(x + 1), polyad.ones(1))(polyad.zeros(1))
+        assert type(found) is type(given)
+        assert (found[0] if isinstance(found, list) else found["a"]).item() == 1

@@ -233,3 +233,10 @@ def test_scipy_is_imported_when_it_is_needed() -> None:
         "assert 'scipy' not in sys.modules; polyad.lgamma(x); assert 'scipy' in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize(("dtype", "value"), [(polyad.float32, -3e37), (polyad.float64, -1e306)])
+@pytest.mark.parametrize("count", [1, 5000])
+def test_lgamma_of_large_negative_numbers_is_infinite(dtype, value, count) -> None:
+    """Such numbers are integers, all poles; what is reflected overflows there, too."""
+    assert (polyad.full((count,), value, dtype=dtype).lgamma() == polyad.inf).all()

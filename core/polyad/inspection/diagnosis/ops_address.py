@@ -14,6 +14,7 @@ import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from difflib import get_close_matches
+from functools import partial
 from types import CodeType
 from typing import Any
 
@@ -201,15 +202,20 @@ def _uses(function: Callable[..., Any]) -> tuple[str, ...]:
         for name, is_global in _names_in(getattr(function, "__code__", None)):
             called = function.__globals__.get(name) if is_global else None
             known = next((each for each in (name, name.lstrip("_")) if each in OPS or each in PUBLIC), "")
-            if known and (not is_global or called in _calls_of(known)):
+            if known and (not is_global or _named(called) in _calls_of(known)):
                 found[known] = None
             elif inspect.isfunction(called) and called.__module__.startswith("polyad.ops."):
                 pending.append(called)
     return tuple(found)
 
 
-def _calls_of(name: str) -> tuple[Any, ...]:
-    return tuple(table[name].call for table in (OPS, PUBLIC) if name in table)
+def _calls_of(name: str) -> list[tuple[str, str]]:
+    return [_named(table[name].call) for table in (OPS, PUBLIC) if name in table]
+
+
+def _named(function: Any) -> tuple[str, str]:
+    """A function by name: callers are generated again when something begins to watch calls."""
+    return getattr(function, "__module__", ""), getattr(function, "__qualname__", "")
 
 
 def _names_in(code: CodeType | None) -> Iterator[tuple[str, bool]]:
@@ -320,12 +326,13 @@ def _without_call(op: Op, backend: Backend) -> dict[str, Any]:
         "decomposition" if op.body is not None else "fallback"
     )  # fmt: skip
     found: tuple[KernelAddress, ...] = ()
+    reasons: list[str] = []
     for kernel in kernels:
-        found += (*kernel.addresses((), None),) if kernel.addresses else (address_of_function(kernel.function),)
+        found += _tried(partial(addresses_of, kernel, ()), reasons)
     why = "no call of it could be made up, so shapes and dtypes that would decide are not known"
     origin = kernels[0].origin if kernels else ""
     return {
-        "call": "", "path": path, "origin": origin, "reasons": (why,), "kernels": found,
+        "call": "", "path": path, "origin": origin, "reasons": (why, *reasons), "kernels": found,
         "tables": _tables(op.name, backend),
     }  # fmt: skip
 

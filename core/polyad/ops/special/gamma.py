@@ -79,6 +79,7 @@ def lgamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     # gamma(-a) gamma(a) = -pi / (a sin(pi a)), with the sine of what is left beside the nearest integer
     sine = abs(sin(_mul(_sub(a, _round(a)), math.pi)))
     reflected = _sub(_sub(_sub(math.log(math.pi), log(a)), log(sine)), positive)
+    reflected = _where(sine == 0, math.inf, reflected)  # where positive is inf, too, the difference is NaN
     return _where((input < 0) & (a < math.inf), reflected, positive)
 
 
