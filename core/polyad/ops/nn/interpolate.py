@@ -215,11 +215,11 @@ def _taps(mode: str, antialias: bool, axis: _Axis) -> tuple[Tensor, Tensor]:
     when a call returns, and under no mode, which would see how they are made.
     """
     plain = axis.device.type == "cpu" and not state.modes and state.no_modes is NO_MODES
-    return _kept_taps(mode, antialias, axis) if plain else _TAPS[mode, antialias](axis)
+    return _taps_memoized(mode, antialias, axis) if plain else _TAPS[mode, antialias](axis)
 
 
 @lru_cache(64)
-def _kept_taps(mode: str, antialias: bool, axis: _Axis) -> tuple[Tensor, Tensor]:
+def _taps_memoized(mode: str, antialias: bool, axis: _Axis) -> tuple[Tensor, Tensor]:
     return _TAPS[mode, antialias](axis)
 
 
