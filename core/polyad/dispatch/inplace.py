@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..base import provided
 from ..base.dtypes import can_cast
-from ..base.layout import Layout, has_internal_overlap, has_shared_places, in_parts
+from ..base.shapes_and_strides import Layout, has_internal_overlap, has_shared_places, in_parts
 from ..base.state import UNDER_INFERENCE, place_from, state
 from ..errors import (
     ArgumentError,
@@ -197,11 +197,11 @@ def _broadcasts_to(shape: tuple[int, ...], have: tuple[int, ...]) -> bool:
     return lead >= 0 and all(size in (1, want) for size, want in zip(have, shape[lead:], strict=True))
 
 
-def _type_in_signature(value: Any) -> Any:
+def _type_entry(value: Any) -> Any:
     """What a signature says of an operand."""
     if isinstance(value, Tensor):
         return value._type
-    return tuple(map(_type_in_signature, value)) if value.__class__ is list else value.__class__
+    return tuple(map(_type_entry, value)) if value.__class__ is list else value.__class__
 
 
 def _direct(op: Op, target: Tensor, args: tuple[Any, ...]) -> Callable[..., Any] | None:
@@ -213,7 +213,7 @@ def _direct(op: Op, target: Tensor, args: tuple[Any, ...]) -> Callable[..., Any]
         parts = tuple([value._type if isinstance(value, Tensor) else value.__class__ for value in (target, *args)])
         plan = op.plans.get(parts if args else target._type)
     elif not op.keyed:
-        plan = op.plans.get((target._type, *map(_type_in_signature, args[: len(op.operands) - 1])))
+        plan = op.plans.get((target._type, *map(_type_entry, args[: len(op.operands) - 1])))
     if plan is None:
         plan = find_plan(op, (target, *args))
     if plan.out_kernel is None or plan.indirect is not None or plan.nd is not target._type.nd:
