@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..base import provided
 from ..base.dtypes import can_cast
-from ..base.shapes_and_strides import Layout, has_internal_overlap, has_shared_places, in_parts
+from ..base.layout import Layout, has_internal_overlap, has_shared_places, in_parts
 from ..base.state import UNDER_INFERENCE, place_from, state
 from ..errors import (
     ArgumentError,

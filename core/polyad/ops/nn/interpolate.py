@@ -19,7 +19,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...base.dtypes import DType, float32, float64, int64, uint8
-from ...base.shapes_and_strides import Shape
+from ...base.layout import Shape
 from ...base.state import NO_MODES, state, warn_user
 from ...dispatch.forward import linear_in
 from ...dispatch.op import composite, function, gradient
