@@ -91,7 +91,7 @@ def _written() -> Makers:
         (interpolate.resample_backward, 1),
         (index_select.index_add, 1 << 10),
         (gather_scatter.scatter_add, 1 << 10),
-        (gather_scatter.gather, 1 << 12),
+        (gather_scatter.gather, 1 << 6),
         (cumulative.cumsum, 1 << 12),
         (classification.cross_entropy, 1 << 8),
         (classification.cross_entropy_backward, 1 << 8),

@@ -45,6 +45,21 @@ def test_words_computed_ahead_are_the_same_words(sizes):
         offset += -(-size // 4)
 
 
+def test_numbers_computed_ahead_are_those_of_one_large_draw():
+    draws = [polyad.rand, polyad.randn, lambda n: polyad.randn(n).bfloat16(), lambda n: polyad.normal(0.0, 1.0, (n,))]
+    count, found = 200, []
+    polyad.manual_seed(3)
+    for number in range(count):
+        found.append((number % 4, draws[number % 4](8)))
+    polyad.manual_seed(3)
+    uniform = polyad.rand(8 * count).split(8)
+    polyad.manual_seed(3)
+    normal = polyad.randn(8 * count).split(8)
+    for number, (kind, one) in enumerate(found):
+        expected = (uniform if kind == 0 else normal)[number]
+        assert polyad.equal(one, expected.to(one.dtype))
+
+
 def test_strides_do_not_change_which_number_an_element_gets():
     straight = polyad.empty(3, 4).uniform_(generator=polyad.Generator().manual_seed(5))
     across = polyad.empty(4, 3).t().uniform_(generator=polyad.Generator().manual_seed(5))

@@ -1,8 +1,8 @@
 """Philox, and random numbers of all distributions from its words, by the contract in `polyad.random.philox`.
 
 Blocks are computed a stretch at a time, small enough for the cache. The hundred NumPy calls that this takes cost more
-than a small draw's words, so a program that draws a little again and again gets them from a stretch computed ahead:
-words follow from seed and offset alone, whenever they are computed.
+than a small draw's words, so a program that draws a little again and again gets them from a stretch computed ahead, and
+so it does normal numbers: both follow from seed and offset alone, whenever they are computed.
 """
 
 from __future__ import annotations
@@ -35,22 +35,45 @@ _HALF = np.uint64(32)
 _FIRST, _SECOND = map(np.uint64, MULTIPLIERS)
 
 
+Words = Callable[[int, int, int], Any]
+"""Computes the words of so many blocks from a block on, of a seed."""
+
+
+class _Ahead:
+    """Rows of four words, or of four numbers made of them, that small draws get where one goes on after the other."""
+
+    def __init__(self, compute: Words) -> None:
+        self.compute, self.rows, self.begin = compute, np.empty((0, 4), np.uint32), (0, 0)
+
+    def draw(self, seed: int, block: int, blocks: int) -> Any:
+        """The rows of *blocks*, which the caller may write over."""
+        if blocks > _SMALL:
+            return self.compute(seed, block, blocks)
+        scratch = _scratch
+        goes_on, scratch.expected = scratch.expected == (seed, block), (seed, block + blocks)
+        at = block - self.begin[1]
+        if self.begin[0] != seed or not 0 <= at <= len(self.rows) - blocks:
+            if not goes_on:
+                return self.compute(seed, block, blocks)
+            # Eight times as much as the last time: a loader's sample, whose seed is its own, draws few numbers.
+            used = len(self.rows) if self.begin[0] == seed and 0 <= at <= len(self.rows) else 0
+            size = min(max(8 * used, 8 * blocks, 32), _STRETCH)
+            self.rows, self.begin, at = self.compute(seed, block, size), (seed, block), 0
+        return self.rows[at : at + blocks].copy()
+
+
 class _Scratch(threading.local):
     """Each thread's rows for a stretch: to allocate them anew would cost as much as a round."""
 
     def __init__(self) -> None:
         self.rows = np.empty((6, _STRETCH), np.uint64)
         self.numbers = np.arange(_STRETCH, dtype=np.uint64)
-        self.ahead = np.empty((0, 4), np.uint32)
-        self.ahead_from = (0, 0)
+        self.ahead = {
+            "words": _Ahead(lambda seed, block, blocks: _words(seed, block, blocks)),
+            "uniform": _Ahead(_uniform_numbers),
+            "normal": _Ahead(_normal_numbers),
+        }
         self.expected = (-1, -1)
-
-
-_scratch = _Scratch()
-
-
-Words = Callable[[int, int, int], Any]
-"""Computes the words of so many blocks from a block on, of a seed."""
 
 
 def _words_by_numpy(seed: int, block: int, blocks: int) -> Any:
@@ -89,31 +112,23 @@ def words_from(make: Callable[[Words], Words]) -> None:
     _words = make(_words)
 
 
-def _next_words(seed: int, block: int, blocks: int) -> Any:
-    """As `_words`, from what was computed ahead if it is there; the caller may write over them."""
-    if blocks > _SMALL:
-        return _words(seed, block, blocks)
-    scratch = _scratch
-    at = block - scratch.ahead_from[1]
-    if scratch.ahead_from[0] != seed or not 0 <= at <= len(scratch.ahead) - blocks:
-        goes_on, scratch.expected = scratch.expected == (seed, block), (seed, block + blocks)
-        if not goes_on:
-            return _words(seed, block, blocks)
-        # Eight times as much as the last time: a loader's sample, whose seed is its own, draws few numbers.
-        used = len(scratch.ahead) if scratch.ahead_from[0] == seed and 0 <= at <= len(scratch.ahead) else 0
-        size = min(max(8 * used, 8 * blocks, 32), _STRETCH)
-        scratch.ahead, scratch.ahead_from, at = _words(seed, block, size), (seed, block), 0
-    scratch.expected = (seed, block + blocks)
-    return scratch.ahead[at : at + blocks].copy()
-
-
-def _draw(count: int, each: int, seed: int, offset: int, convert: Callable[[Any, Any], None], out: Any) -> Any:
-    """Fill *out* (count elements, row-major), *each* a block: ``convert(words, part of out)`` a stretch at a time."""
+def _draw(
+    count: int,
+    each: int,
+    seed: int,
+    offset: int,
+    convert: Callable[[Any, Any], None],
+    out: Any,
+    rows: str = "words",
+) -> Any:
+    """Fill *out* (count elements, row-major), *each* a block: ``convert(drawn, part of out)`` a stretch at a time, of
+    *rows* of a kind of `_Scratch.ahead`.
+    """
     blocks = -(-count // each)
 
     def stretch(start: int) -> None:
         stop = min(start + _STRETCH, blocks)
-        drawn = _next_words(seed, (offset + start) & 0xFFFFFFFFFFFFFFFF, stop - start)
+        drawn = _scratch.ahead[rows].draw(seed, (offset + start) & 0xFFFFFFFFFFFFFFFF, stop - start)
         convert(drawn, out[start * each : stop * each])
 
     if blocks <= _STRETCH:
@@ -153,6 +168,19 @@ def _finished(numbers: Any, factor: float, term: float, part: Any) -> None:
     part[...] = numbers[: len(part)]
 
 
+def _uniform_numbers(seed: int, block: int, blocks: int) -> Any:
+    """Four numbers of float32 for each block."""
+    return _fractions(_words(seed, block, blocks), "float32")
+
+
+def _fractions(bits: Any, dtype: str) -> Any:
+    """Numbers of float32 in [0, 1) with as many bits as *dtype* has; *bits* are written over."""
+    used = _USED_BITS[dtype]
+    numbers = np.right_shift(bits, np.uint32(32 - used), out=bits).astype(np.float32)
+    numbers *= np.float32(2.0**-used)
+    return numbers
+
+
 def uniform(shape: tuple[int, ...], low: float, high: float, generator: Any, dtype: DType, device: Device) -> Any:
     out = np.empty(math.prod(shape), numpy_dtype(dtype))
     factor, term = (1.0, 0.0) if (low, high) == (0, 1) else (high - low, low)
@@ -165,15 +193,13 @@ def uniform(shape: tuple[int, ...], low: float, high: float, generator: Any, dty
             _finished(numbers, factor, term, part)
 
         return _draw(out.size, 2, *generator.take(2 * out.size), convert, out).reshape(shape)
-    used = _USED_BITS[dtype.name]
-    shift, unit = np.uint32(32 - used), np.float32(2.0**-used)
+    single = dtype.name == "float32"
 
-    def convert32(bits: Any, part: Any) -> None:
-        numbers = np.right_shift(bits, shift, out=bits).reshape(-1).astype(np.float32)
-        numbers *= unit
-        _finished(numbers, factor, term, part)
+    def convert32(rows: Any, part: Any) -> None:
+        _finished((rows if single else _fractions(rows, dtype.name)).reshape(-1), factor, term, part)
 
-    return _draw(out.size, 4, *generator.take(out.size), convert32, out).reshape(shape)
+    source = "uniform" if single else "words"
+    return _draw(out.size, 4, *generator.take(out.size), convert32, out, source).reshape(shape)
 
 
 def _box_muller(u: Any, v: Any) -> Any:
@@ -185,6 +211,18 @@ def _box_muller(u: Any, v: Any) -> Any:
     np.multiply(u, np.cos(v), out=pairs[:, 0])
     np.multiply(u, np.sin(v), out=pairs[:, 1])
     return pairs.reshape(-1)
+
+
+def _normal_numbers(seed: int, block: int, blocks: int) -> Any:
+    """Four numbers of float32 for each block."""
+    numbers = _words(seed, block, blocks).reshape(-1, 2).T.astype(np.float32, order="C")
+    numbers *= np.float32(2.0**-32)
+    u, v = numbers
+    u += np.float32(2.0**-33)
+    return _box_muller(u, v).reshape(-1, 4)
+
+
+_scratch = _Scratch()
 
 
 def normal(shape: tuple[int, ...], mean: float, std: float, generator: Any, dtype: DType, device: Device) -> Any:
@@ -201,14 +239,10 @@ def normal(shape: tuple[int, ...], mean: float, std: float, generator: Any, dtyp
 
         return _draw(out.size, 2, *generator.take(4 * pairs), convert, out).reshape(shape)
 
-    def convert32(bits: Any, part: Any) -> None:
-        numbers = bits.reshape(-1, 2).T.astype(np.float32, order="C")
-        numbers *= np.float32(2.0**-32)
-        u, v = numbers
-        u += np.float32(2.0**-33)
-        _finished(_box_muller(u, v), std, mean, part)
+    def convert32(numbers: Any, part: Any) -> None:
+        _finished(numbers.reshape(-1), std, mean, part)
 
-    return _draw(out.size, 4, *generator.take(2 * pairs), convert32, out).reshape(shape)
+    return _draw(out.size, 4, *generator.take(2 * pairs), convert32, out, "normal").reshape(shape)
 
 
 def integers(shape: tuple[int, ...], low: int, high: int, generator: Any, dtype: DType, device: Device) -> Any:
