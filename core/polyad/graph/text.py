@@ -90,7 +90,7 @@ class _Writer:
         for constant in graph.constants:
             remark = "# constant, by reference" + ("" if constant.fixed else ", resized")
             rows.append((self.labels[constant.value.number], self.described(constant.value), remark))
-        rows += [(f"call {one.number}", f"{one.type} {json.dumps(one.path)}", "") for one in self.calls()]
+        rows += [(f"call {one.number}", f"{one.class_name} {json.dumps(one.path)}", "") for one in self.calls()]
         rows += [self.row(node) for node in graph.nodes]
         widths = [min(WIDEST, max((len(row[column]) for row in rows), default=0)) for column in (0, 1)]
         lines = [f"    {left:<{widths[0]}}  {right:<{widths[1]}}  {remark}".rstrip() for left, right, remark in rows]
@@ -114,7 +114,7 @@ class _Writer:
         left += "".join(f"; {self.labels[number]}" for number in node.renewed)
         right = "; ".join(self.described(value) for value in results)
         if isinstance(node.outputs, Scalar):
-            right = node.outputs.type
+            right = node.outputs.type_name
         return f"{left} = {self.called(node)}" if left else self.called(node), right, self.remarks(node)
 
     def described(self, value: Value) -> str:

@@ -97,12 +97,12 @@ class Scalar:
 
     Attributes:
         source: the effect that reads it.
-        type: the name of its Python type.
+        type_name: of its Python type.
         baked: what it came to in the captured call, as text; what the program decided by it is part of the graph.
     """
 
     source: str
-    type: str
+    type_name: str
     baked: str
 
 
@@ -141,10 +141,10 @@ class ModuleCall:
 
     Attributes:
         path: where the submodule is in the model: ``encoder.layers.0``.
-        type: the name of its class.
+        class_name: of the submodule.
         number: which of the calls of submodules it is, in order.
     """
 
     path: str
-    type: str
+    class_name: str
     number: int

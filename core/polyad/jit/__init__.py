@@ -5,7 +5,6 @@ scripting.py   the decorators of PyTorch's compiler, under which code stays Pyth
 """
 
 from ..compatibility.absent import lacking
-from ..graph import Constant, Graph, ModuleCall, Node, Scalar, Storage, Value
 from . import annotations as annotations
 from .capture import BakedValueWarning, capture, trace
 from .scripting import (
@@ -29,15 +28,8 @@ __getattr__ = lacking(__name__)
 
 __all__ = [
     "BakedValueWarning",
-    "Constant",
     "Final",
-    "Graph",
-    "ModuleCall",
-    "Node",
-    "Scalar",
     "ScriptModule",
-    "Storage",
-    "Value",
     "annotate",
     "capture",
     "export",

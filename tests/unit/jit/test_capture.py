@@ -11,11 +11,12 @@ import pytest
 import polyad
 from polyad import jit, nn
 from polyad.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
+from polyad.graph import Graph
 
 Pair = collections.namedtuple("Pair", "left right")
 
 
-def names(graph: jit.Graph) -> list[str]:
+def names(graph: Graph) -> list[str]:
     return [node.name for node in graph]
 
 
@@ -532,7 +533,7 @@ def test_nodes_know_the_submodules_that_they_are_part_of():
         assert [[call.path for call in node.modules] for node in graph] == [
             ["0"], ["1", "1.0"], ["1", "1.1"], ["1", "1.0"], ["1", "1.1"],
         ]  # fmt: skip
-        assert [call.type for call in graph.nodes[1].modules] == ["Sequential", "ReLU"]
+        assert [call.class_name for call in graph.nodes[1].modules] == ["Sequential", "ReLU"]
         assert len({node.modules[-1].number for node in graph}) == 5
     assert all(node.modules == () for node in polyad.jit.capture(lambda x: model(x), polyad.ones(1, 3)))
 
