@@ -37,12 +37,12 @@ def of_modules(graph: Any, depth: int, most: int) -> Chart:
     for node in graph.nodes:
         calls = node.modules[:depth]
         box = calls[-1] if len(calls) == depth or (calls and calls[-1].number not in around) else None
-        frames = tuple((call.number, f"{call.path} ({call.type})") for call in calls if call is not box)
+        frames = tuple((call.number, f"{call.path} ({call.class_name})") for call in calls if call is not box)
         if box is None:
             here = add(Box(node.name, [], "op", f"{node.name} {node.line}".strip(), frames))
         else:
             if box.number not in boxes:
-                boxes[box.number] = add(Box(box.path, [box.type], "module", f"{box.path}: {box.type}", frames))
+                boxes[box.number] = add(Box(box.path, [box.class_name], "module", f"{box.path}: {box.class_name}", frames))
             here = boxes[box.number]
         for number in node.uses:
             if number in waiting and box is None:
