@@ -12,6 +12,7 @@ import contextlib
 import io
 import pickle
 from collections import OrderedDict
+from enum import Enum, Flag
 from typing import Any, ClassVar
 
 from ..base.device import Device
@@ -169,6 +170,8 @@ class _Pickler(_PythonPickler):  # type: ignore[misc]
             return _SIZE, (tuple(obj),)
         if type(obj) is Device:
             return _DEVICE, (obj.type,) if obj.index is None else (obj.type, obj.index)
+        if isinstance(obj, Enum) and type(obj).__reduce_ex__ in (Enum.__reduce_ex__, Flag.__reduce_ex__):
+            return type(obj), (obj.value,)  # as Python does, except for 3.11.0 to 3.11.3, which write getattr
         if isinstance(obj, Module):
             self.module = self.module or obj
         return NotImplemented

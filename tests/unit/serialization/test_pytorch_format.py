@@ -30,6 +30,11 @@ class Color(enum.Enum):
     RED = 1
 
 
+class Access(enum.Flag):
+    READ = 1
+    WRITE = 2
+
+
 @dataclasses.dataclass
 class Settings:
     lr: float = 0.1
@@ -205,7 +210,7 @@ PLAIN = [
 ]  # fmt: skip
 OF_CLASSES = [
     argparse.Namespace(lr=0.1), Color.RED, Settings(3), Slotted(4), Pair(1, (2,)), Listed([1, 2]),
-    {Color.RED: {Color.RED}},
+    {Color.RED: {Color.RED}}, Access.READ | Access.WRITE,
 ]  # fmt: skip
 
 

@@ -177,9 +177,9 @@ def _resolved(name: str) -> tuple[str, Op | None, Callable[..., Any]]:
 
 
 def _namesake(public: Function) -> Op | None:
-    """The op of a function's own name that the function calls, when it has seen to the arguments."""
+    """The op of a function's own name that the function calls itself, when it has seen to the arguments."""
     names = {public.name, f"{public.namespace.rpartition('.')[2]}_{public.name}"}
-    return next((OPS[name] for name in _uses(public.call) if name in names and name in OPS), None)
+    return next((OPS[name] for name in _uses(public.call, by_others=False) if name in names and name in OPS), None)
 
 
 def _of_function(name: str, device: str, function: Callable[..., Any]) -> OpLocation:
@@ -191,8 +191,10 @@ def _of_function(name: str, device: str, function: Callable[..., Any]) -> OpLoca
     )  # fmt: skip
 
 
-def _uses(function: Callable[..., Any]) -> tuple[str, ...]:
-    """The ops and public functions that a function's code names, or that of the private functions that it calls."""
+def _uses(function: Callable[..., Any], by_others: bool = True) -> tuple[str, ...]:
+    """The ops and public functions that a function's code names, or that of the functions that it calls: with
+    *by_others* the public ones too.
+    """
     pending, seen, found = [inspect.unwrap(function)], set[Any](), dict[str, None]()
     while pending:
         function = pending.pop(0)
@@ -205,7 +207,10 @@ def _uses(function: Callable[..., Any]) -> tuple[str, ...]:
             if known and (not is_global or _named(called) in _calls_of(known)):
                 found[known] = None
             elif inspect.isfunction(called) and called.__module__.startswith("polyad.ops."):
-                pending.append(called)
+                # The caller of a public function is generated at its first call: only its definition has lasting code.
+                definition = inspect.unwrap(called)
+                if by_others or definition is called:
+                    pending.append(definition)
     return tuple(found)
 
 

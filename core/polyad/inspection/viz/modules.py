@@ -42,7 +42,9 @@ def of_modules(graph: Any, depth: int, most: int) -> Chart:
             here = add(Box(node.name, [], "op", f"{node.name} {node.line}".strip(), frames))
         else:
             if box.number not in boxes:
-                boxes[box.number] = add(Box(box.path, [box.class_name], "module", f"{box.path}: {box.class_name}", frames))
+                boxes[box.number] = add(
+                    Box(box.path, [box.class_name], "module", f"{box.path}: {box.class_name}", frames)
+                )
             here = boxes[box.number]
         for number in node.uses:
             if number in waiting and box is None:
