@@ -212,7 +212,7 @@ def test_a_forked_process_is_told():
         "import os, polyad\nx = polyad.ones(2, device='cuda'); x.tolist()\n"
         "if os.fork() == 0:\n"
         "    try:\n        x.tolist()\n"
-        "    except polyad.errors.DeviceError as error:\n        print(error)\n"
+        "    except polyad.errors.DeviceError as error:\n        print(error, flush=True)\n"
         "    os._exit(0)\n"
         "os.wait(); print(x.tolist())"
     )
