@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from polyad.backend import API_VERSION, BackendInfo, Capabilities
 from polyad.backend.hookspecs import hookimpl
+from polyad.base.dtypes import ALL, STORED
 
 if TYPE_CHECKING:
     from polyad.backend import Backend
@@ -13,7 +14,9 @@ if TYPE_CHECKING:
 INFO = BackendInfo(
     name="cpu",
     api_version=API_VERSION,
-    capabilities=Capabilities(features=frozenset({"shared_host_memory", "ordered_results"})),
+    capabilities=Capabilities(
+        frozenset((*ALL, *STORED)), features=frozenset({"shared_host_memory", "ordered_results"})
+    ),
     install="pip install --upgrade polyad",
     indexed=False,
     description="NumPy on the host",

@@ -36,6 +36,11 @@ from .base.dtypes import (
     complex64 as complex64,
     complex128 as complex128,
     finfo as finfo,
+    float8_e4m3fn as float8_e4m3fn,
+    float8_e4m3fnuz as float8_e4m3fnuz,
+    float8_e5m2 as float8_e5m2,
+    float8_e5m2fnuz as float8_e5m2fnuz,
+    float8_e8m0fnu as float8_e8m0fnu,
     float16 as float16,
     float32 as float32,
     float64 as float64,
@@ -48,6 +53,9 @@ from .base.dtypes import (
     promote_types as promote_types,
     set_default_dtype as set_default_dtype,
     uint8 as uint8,
+    uint16 as uint16,
+    uint32 as uint32,
+    uint64 as uint64,
 )
 from .base.memory_formats import (
     MemoryFormat,

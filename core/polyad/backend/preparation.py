@@ -27,10 +27,11 @@ def prepare(kernel: Kernel, types: Signature, typing: Typing | None = None) -> C
 
     *typing* is what the op's dtype rule says of the signature; without it the callable is none to be called.
     """
-    if kernel.dtypes is not None and any(
-        isinstance(t, TensorType) and t.dtype not in kernel.dtypes for t in flat(types)
-    ):
-        return None
+    if kernel.dtypes is not None:
+        stored = () if typing is None else [dtype for dtype in typing.outputs if not dtype.computes]
+        dtypes = [entry.dtype for entry in flat(types) if isinstance(entry, TensorType)]
+        if not kernel.dtypes.issuperset((*dtypes, *stored)):
+            return None
     function: Callable[..., Any] | None = kernel.function
     if kernel.over is not None:
         function = _over_others(kernel, types, typing)

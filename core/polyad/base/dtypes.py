@@ -5,7 +5,11 @@ mapping. Promotion follows the documented lattice of PyTorch
 (https://docs.pytorch.org/docs/stable/tensor_attributes.html#type-promotion-doc): a category
 (bool < integer < floating < complex) and, inside it, dimensioned tensors before 0-d tensors before Python numbers.
 
-To add a dtype: add its `DType` below and its place in `_LATTICE`, then its NumPy dtype in `polyad.interop.numpy`.
+Dtypes in `STORED` are for memory alone: their numbers are stored, moved, converted, and compared for equality, and no
+op computes with them. Only backends that declare them have them.
+
+To add a dtype: add its `DType` below, its place in `_LATTICE` or in `STORED`, then its NumPy dtype in
+`polyad.interop.numpy`.
 """
 
 from __future__ import annotations
@@ -13,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
 
-from ..errors import ArgumentTypeError, DTypeError, safe_repr
+from ..errors import ArgumentTypeError, DTypeError, UnsupportedDType, safe_repr
 
 BOOL, INTEGER, FLOATING, COMPLEX = range(4)
 
@@ -26,10 +30,11 @@ class DType:
     (4, True)
     """
 
-    __slots__ = ("category", "is_complex", "is_floating_point", "is_signed", "itemsize", "name")
+    __slots__ = ("category", "computes", "is_complex", "is_floating_point", "is_signed", "itemsize", "name")
 
-    def __init__(self, name: str, itemsize: int, category: int, is_signed: bool = True) -> None:
+    def __init__(self, name: str, itemsize: int, category: int, is_signed: bool = True, computes: bool = True) -> None:
         self.name = name
+        self.computes = computes
         self.itemsize = itemsize
         self.category = category
         self.is_signed = is_signed
@@ -70,8 +75,23 @@ float64 = DType("float64", 8, FLOATING)
 complex64 = DType("complex64", 8, COMPLEX)
 complex128 = DType("complex128", 16, COMPLEX)
 
+uint16 = DType("uint16", 2, INTEGER, is_signed=False, computes=False)
+uint32 = DType("uint32", 4, INTEGER, is_signed=False, computes=False)
+uint64 = DType("uint64", 8, INTEGER, is_signed=False, computes=False)
+float8_e4m3fn = DType("float8_e4m3fn", 1, FLOATING, computes=False)
+float8_e4m3fnuz = DType("float8_e4m3fnuz", 1, FLOATING, computes=False)
+float8_e5m2 = DType("float8_e5m2", 1, FLOATING, computes=False)
+float8_e5m2fnuz = DType("float8_e5m2fnuz", 1, FLOATING, computes=False)
+float8_e8m0fnu = DType("float8_e8m0fnu", 1, FLOATING, is_signed=False, computes=False)
+
 ALL = (bool_, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64, complex64, complex128)
-_BY_NAME = {dtype.name: dtype for dtype in ALL}
+"""The dtypes that ops compute with."""
+
+FLOAT8 = (float8_e4m3fn, float8_e4m3fnuz, float8_e5m2, float8_e5m2fnuz, float8_e8m0fnu)
+STORED = (uint16, uint32, uint64, *FLOAT8)
+"""The dtypes for memory alone."""
+
+BY_NAME = {dtype.name: dtype for dtype in (*ALL, *STORED)}
 
 # Each dtype's direct upward neighbours: promotion is the least upper bound in this lattice.
 _LATTICE: dict[DType, tuple[DType, ...]] = {
@@ -97,34 +117,46 @@ def _ancestors(dtype: DType) -> set[DType]:
     return found
 
 
-_PROMOTED: dict[tuple[DType, DType], DType] = {}
+_PROMOTED: dict[tuple[DType, DType], DType] = {(dtype, dtype): dtype for dtype in STORED}
 for _a in ALL:
     for _b in ALL:
         _upper = _ancestors(_a) & _ancestors(_b)
         _PROMOTED[_a, _b] = next(c for c in _upper if all(d in _ancestors(c) for d in _upper))
+    if _a.category == FLOATING:
+        for _b in (uint16, uint32, uint64):
+            _PROMOTED[_a, _b] = _PROMOTED[_b, _a] = _a
 
 
 def named(name: str) -> DType:
     """The dtype called *name*; raises DTypeError listing the names if there is none."""
     try:
-        return _BY_NAME[name.removeprefix("polyad.")]
+        return BY_NAME[name.removeprefix("polyad.")]
     except KeyError:
         raise DTypeError(
-            f"dtype: no dtype is called {safe_repr(name)}", fix="use one of " + ", ".join(_BY_NAME)
+            f"dtype: no dtype is called {safe_repr(name)}", fix="use one of " + ", ".join(BY_NAME)
         ) from None
 
 
 def promote_types(type1: DType, type2: DType) -> DType:
     """The smallest dtype to which both can be converted.
 
+    Raises RuntimeError for an unsigned integer dtype of more than 8 bits with any that is no floating dtype, and for an
+    8-bit floating dtype with any other.
+
     >>> import polyad
-    >>> polyad.promote_types(polyad.int64, polyad.float16)
-    polyad.float16
+    >>> polyad.promote_types(polyad.int64, polyad.float16), polyad.promote_types(polyad.uint16, polyad.float32)
+    (polyad.float16, polyad.float32)
     """
     try:
         return _PROMOTED[type1, type2]
     except (KeyError, TypeError):
-        return _PROMOTED[_given(type1, "promote_types", "type1"), _given(type2, "promote_types", "type2")]
+        pair = _given(type1, "promote_types", "type1"), _given(type2, "promote_types", "type2")
+    if pair not in _PROMOTED:
+        raise UnsupportedDType(
+            f"promotion: {pair[0].name} and {pair[1].name} have no common dtype",
+            fix="convert one of them to the dtype in which the call is to compute, with .to(...)",
+        )
+    return _PROMOTED[pair]
 
 
 _PYTHONS: dict[Any, DType] = {bool: bool_, int: int64, float: float64, complex: complex128}
@@ -245,24 +277,29 @@ class finfo:
     1.1920928955078125e-07
     """
 
-    _MANTISSA_EXPONENT: ClassVar[dict[DType, tuple[int, int]]] = {
-        float16: (10, 15),
-        bfloat16: (7, 127),
-        float32: (23, 127),
-        float64: (52, 1023),
+    # The bits of the mantissa, the largest number, the exponent of the smallest normal one.
+    _LIMITS: ClassVar[dict[DType, tuple[int, float, int]]] = {
+        float8_e4m3fn: (3, 448.0, -6),
+        float8_e4m3fnuz: (3, 240.0, -7),
+        float8_e5m2: (2, 57344.0, -14),
+        float8_e5m2fnuz: (2, 57344.0, -15),
+        float8_e8m0fnu: (0, 2.0**127, -127),
+        float16: (10, 65504.0, -14),
+        bfloat16: (7, (2 - 2.0**-7) * 2.0**127, -126),
+        float32: (23, (2 - 2.0**-23) * 2.0**127, -126),
+        float64: (52, (2 - 2.0**-52) * 2.0**1023, -1022),
     }
 
     def __init__(self, type: DType | None = None) -> None:
         dtype = (get_default_dtype() if type is None else _given(type, "finfo", "type")).to_real()
-        if dtype not in self._MANTISSA_EXPONENT:
+        if dtype not in self._LIMITS:
             raise ArgumentTypeError(f"finfo: {dtype} is no floating point dtype", fix="use polyad.iinfo")
-        mantissa, exponent = self._MANTISSA_EXPONENT[dtype]
+        mantissa, self.max, exponent = self._LIMITS[dtype]
         self.dtype = dtype.name
         self.bits = dtype.itemsize * 8
         self.eps = 2.0**-mantissa
-        self.max = (2.0 - self.eps) * 2.0**exponent
-        self.min = -self.max
-        self.tiny = self.smallest_normal = 2.0 ** (1 - exponent)
+        self.tiny = self.smallest_normal = 2.0**exponent
+        self.min = -self.max if dtype.is_signed else self.tiny
         self.resolution = 10.0 ** -int(mantissa * 0.30103)
 
     def __repr__(self) -> str:

@@ -56,20 +56,7 @@ ABSENT: dict[str, Absence] = {
         ),
         Absence("no function asks objects for __torch_function__", "polyad.dispatch.modes.Mode, which sees every op"),
     ),
-    **dict.fromkeys(
-        (
-            "float8_e4m3fn",
-            "float8_e4m3fnuz",
-            "float8_e5m2",
-            "float8_e5m2fnuz",
-            "float8_e8m0fnu",
-            "float4_e2m1fn_x2",
-        ),
-        Absence("floating point numbers have 16 bits or more", "polyad.bfloat16 or float16"),
-    ),
-    **dict.fromkeys(
-        ("uint16", "uint32", "uint64"), Absence("unsigned numbers have 8 bits", "the next larger signed dtype")
-    ),
+    "float4_e2m1fn_x2": Absence("floating point numbers have 8 bits or more", "polyad.float8_e4m3fn"),
     "utils.hooks.BackwardHook": Absence("modules have hooks of their own", "Module.register_full_backward_hook"),
     **dict.fromkeys(
         (

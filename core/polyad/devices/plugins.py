@@ -18,7 +18,7 @@ from ..backend.families import warn_of_unknown_kernels
 from ..backend.interface import Backend, Kernel, KernelSupply, Signature, TensorType
 from ..backend.preparation import flat, unspecialized
 from ..backend.runtime import Runtime
-from ..base import provided
+from ..base import dtypes, provided
 from ..base.device import Device
 from ..base.state import count_in, warn_user
 from ..errors import ArgumentTypeError, CompilerFailure, DeviceError
@@ -124,6 +124,9 @@ def notes_of(name: str) -> list[str]:
     return [str(note) for batch in hooks(PLUGIN_GROUP, name).polyad_notes() for note in batch]
 
 
+_COMPUTING = frozenset(dtypes.ALL)
+
+
 def candidate_kernels(backend: Backend, op: str) -> list[Kernel]:
     """The kernels for *op*, best first: plug-ins above priority 0, the backend's own, the other plug-ins."""
     ranked = [(supply.priority, supply.kernel) for supply in _load().get((backend.info.name, op), ())]
@@ -136,6 +139,8 @@ def candidate_kernels(backend: Backend, op: str) -> list[Kernel]:
         ranked.insert(sum([priority > 0 for priority, _ in ranked]), (0, generated))
     kernels: list[Kernel] = []
     for _, kernel in reversed(ranked):
+        if kernel.dtypes is None and (own is None or kernel.function is not own.function):
+            kernel = replace(kernel, dtypes=_COMPUTING)  # a plug-in does not know which others a backend stores
         if kernel.over is not None:
             kernel = replace(
                 kernel, outranked=tuple(kernels), partial=not kernels or any(other.partial for other in kernels),

@@ -19,7 +19,7 @@ from ..backend.api_version import API_VERSION
 from ..backend.capabilities import BackendInfo, Capabilities
 from ..backend.interface import Backend, Kernel
 from ..base.device import Device
-from ..base.dtypes import DType
+from ..base.dtypes import ALL, STORED, DType
 from ..base.shapes_and_strides import Shape, Strides, broadcast_strides, contiguous_strides
 from ..errors import NoData, PolyadError
 from .catalogue import OPS
@@ -70,7 +70,7 @@ class AbstractBackend(Backend):
     info = BackendInfo(
         name="meta",
         api_version=API_VERSION,
-        capabilities=Capabilities(),
+        capabilities=Capabilities(frozenset((*ALL, *STORED))),
         indexed=False,
         description="shapes and dtypes without data",
     )

@@ -33,6 +33,7 @@ from ..errors import (
     OutOfMemory,
     PolyadError,
     ShapeError,
+    UnsupportedDType,
     describe,
     wrong_type,
 )
@@ -189,6 +190,12 @@ def _make_plan(op: Op, types: Signature, keyed: dict[str, Any], values: tuple[An
     if _needs_cast(types, typing.casts):
         plan.casts, plan.indirect, plan.path = typing.casts, _cast_operands(typing.casts), "cast"
         return plan
+    only_stored = _only_stored(types, typing)
+    if only_stored and not op.structure.stored:
+        if op.body is None:
+            raise _nothing_computes(op, only_stored[0], values)
+        plan.path, plan.indirect = "decomposition", _decompose
+        return plan
     numbers_to_round = to_round(types, typing.casts)
     backend = registry.get(device.type)
     for kernel in plugins.candidate_kernels(backend, op.name):
@@ -209,7 +216,7 @@ def _make_plan(op: Op, types: Signature, keyed: dict[str, Any], values: tuple[An
     if op.body is not None:
         runtime = backend.runtime(device)
         lowered = None
-        if runtime is not None:
+        if runtime is not None and not only_stored:
             lowered = provided.lowered_kernel(op, types, _rounded(op, values, numbers_to_round), runtime)
         if lowered is None:
             plan.path = "decomposition"
@@ -224,6 +231,21 @@ def _make_plan(op: Op, types: Signature, keyed: dict[str, Any], values: tuple[An
     if numbers_to_round:
         plan.kernel = rounding_first(plan.kernel, numbers_to_round)
     return plan
+
+
+def _only_stored(types: Signature, typing: Typing) -> list[DType]:
+    """The dtypes among operands and results that are for memory alone."""
+    met = {entry.dtype for entry in flat(types) if isinstance(entry, TensorType)}.union(typing.outputs)
+    return [dtype for dtype in dtypes.STORED if dtype in met]
+
+
+def _nothing_computes(op: Op, dtype: DType, values: tuple[Any, ...]) -> UnsupportedDType:
+    return UnsupportedDType(
+        f"{op.title}: nothing computes with {dtype.name}, whose numbers are stored, moved, converted, and compared for "
+        "equality",
+        operands=_shown_operands(op, values),
+        fix="convert to a dtype that computes, for example with .to(polyad.float32), and back afterwards",
+    )
 
 
 def _unless_gradient(op: Op, plan: Plan) -> Any:

@@ -4,6 +4,7 @@ An op says it once, by ``structure=`` beside its other rules. Batching, generate
 splits work read it there. The tests check it against every call among the conformance suite's samples.
 
     pointwise                   each element is computed from the operands' elements at its own place
+    pointwise_stored            likewise, also of dtypes that are for memory alone: nothing is computed
     Reduction("dims", "sum")    each row becomes one element
     Rowwise("dim")              each row is computed from the operands' same row
     contraction                 each element is a sum of products of the operands' elements
@@ -71,9 +72,12 @@ class Structure:
     Attributes:
         dims: the dimensions along which places matter to each other. In all others each row is on its own, so that they
             may be batched, split, or walked in any order.
+        stored: whether it takes the dtypes that nothing computes with (`polyad.base.dtypes.STORED`): it moves elements,
+            converts them, or tells whether they are equal.
     """
 
     dims: Dims = None
+    stored: bool = field(default=False, kw_only=True)
 
     def along(self, op: Op, params: Sequence[Any], ndim: int) -> tuple[int, ...]:
         """The dimensions, counted from the front, along which *op* works on an operand of *ndim* dimensions."""
@@ -187,11 +191,14 @@ class Indexing(Structure):
     """
 
     writes: bool = False
+    stored: bool = field(default=True, kw_only=True)
 
 
 @dataclass(frozen=True)
 class Shaping(Structure):
     """Elements are moved, repeated or left out, or stand among constants, by parameters alone."""
+
+    stored: bool = field(default=True, kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -199,6 +206,7 @@ class Creation(Structure):
     """Each element is computed from parameters and from its place; there are no operands."""
 
     dims: Dims = field(default=Last(0), init=False)
+    stored: bool = field(default=True, kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -220,6 +228,7 @@ class Opaque(Structure):
 
 
 pointwise: Final = Pointwise()
+pointwise_stored: Final = Pointwise(stored=True)
 contraction: Final = Contraction()
 indexing: Final = Indexing()
 shaping: Final = Shaping()

@@ -57,7 +57,7 @@ _HEAD = re.compile(rf"graph (?P<version>\d+) of (?P<name>{_QUOTED}) ", re.ASCII)
 _FORMATS = {name: getattr(memory_formats, name) for name in memory_formats.__all__ if name.islower()}
 _WORDS: dict[str, Any] = {
     "None": None, "True": True, "False": False, "inf": math.inf, "nan": math.nan,
-    "default_generator": default_generator, **{dtype.name: dtype for dtype in dtypes.ALL}, **_FORMATS,
+    "default_generator": default_generator, **dtypes.BY_NAME, **_FORMATS,
 }  # fmt: skip
 
 

@@ -1,6 +1,6 @@
 """NumPy arrays in and out without a copy, and the mapping between polyad's dtypes and NumPy's.
 
-bfloat16 is ml_dtypes' (NumPy has none); ml_dtypes is imported when it is first met.
+bfloat16 and the 8-bit floating dtypes are ml_dtypes' (NumPy has none); ml_dtypes is imported when it is first met.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ if TYPE_CHECKING:
 @cache
 def numpy_dtype(dtype: DType) -> np.dtype[Any]:
     """The NumPy dtype that corresponds to *dtype*."""
-    if dtype is dtypes.bfloat16:
+    if dtype is dtypes.bfloat16 or dtype in dtypes.FLOAT8:
         import ml_dtypes
 
-        found: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+        found: np.dtype[Any] = np.dtype(getattr(ml_dtypes, dtype.name))
         return found
     return np.dtype(dtype.name)
 
 
-FROM_NUMPY: dict[str, DType] = {dtype.name: dtype for dtype in dtypes.ALL}
+FROM_NUMPY: dict[str, DType] = dtypes.BY_NAME
 
 
 def polyad_dtype(dtype: np.dtype[Any]) -> DType:

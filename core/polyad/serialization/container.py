@@ -45,6 +45,14 @@ DTYPE_TO_CODE = {
     dtypes.float32: "F32",
     dtypes.float64: "F64",
     dtypes.complex64: "C64",
+    dtypes.uint16: "U16",
+    dtypes.uint32: "U32",
+    dtypes.uint64: "U64",
+    dtypes.float8_e4m3fn: "F8_E4M3",
+    dtypes.float8_e4m3fnuz: "F8_E4M3FNUZ",
+    dtypes.float8_e5m2: "F8_E5M2",
+    dtypes.float8_e5m2fnuz: "F8_E5M2FNUZ",
+    dtypes.float8_e8m0fnu: "F8_E8M0",
 }
 CODE_TO_DTYPE = {code: dtype for dtype, code in DTYPE_TO_CODE.items()}
 

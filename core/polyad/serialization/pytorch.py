@@ -40,7 +40,7 @@ STORAGES = {
     "ShortStorage": dtypes.int16, "CharStorage": dtypes.int8, "ByteStorage": dtypes.uint8,
     "BoolStorage": dtypes.bool_, "ComplexFloatStorage": dtypes.complex64, "ComplexDoubleStorage": dtypes.complex128,
 }  # fmt: skip
-DTYPES = {dtype.name: dtype for dtype in dtypes.ALL} | {
+DTYPES = dtypes.BY_NAME | {
     "float": dtypes.float32, "double": dtypes.float64, "half": dtypes.float16, "long": dtypes.int64,
     "int": dtypes.int32, "short": dtypes.int16,
 }  # fmt: skip

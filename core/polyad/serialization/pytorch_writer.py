@@ -16,7 +16,7 @@ from enum import Enum, Flag
 from typing import Any, ClassVar
 
 from ..base.device import Device
-from ..base.dtypes import DType
+from ..base.dtypes import BY_NAME, DType
 from ..base.shapes_and_strides import Size
 from ..base.state import warn_user
 from ..errors import ArgumentTypeError, PolyadError, SerializationError
@@ -50,7 +50,7 @@ _TENSOR = _Name("torch._utils", "_rebuild_tensor_v2")
 _TENSOR_OF_DTYPE = _Name("torch._utils", "_rebuild_tensor_v3")
 _PARAMETER = _Name("torch._utils", "_rebuild_parameter")
 _SIZE, _DEVICE = _Name("torch", "Size"), _Name("torch", "device")
-_DTYPES = {name: _Name("torch", name) for name in (dtype.name for dtype in _STORAGE_OF)}
+_DTYPES = {name: _Name("torch", name) for name in BY_NAME}
 _STORAGES = {name: _Name("torch", name) for name in STORAGES}
 _UNTYPED = _Name("torch.storage", "UntypedStorage")
 
@@ -74,17 +74,20 @@ class _Storage:
         self.laid: Laid | None = None
 
     @property
-    def is_mixed(self) -> bool:
-        """Whether its tensors read it as several dtypes."""
-        return self.laid is not None and any(view.dtype is not self.laid.dtype for view in self.views)
+    def is_untyped(self) -> bool:
+        """Whether its tensors read it as several dtypes, or as one for which PyTorch has no class of storages."""
+        if self.laid is None:
+            return False
+        dtype = self.laid.dtype
+        return dtype not in _STORAGE_OF or any(view.dtype is not dtype for view in self.views)
 
     def described(self) -> tuple[Any, ...]:
         """The persistent id."""
         if self.laid is None:
             return ("storage", None, self.key, "cpu", 0)
         flat = self.laid.flat
-        kind = _UNTYPED if self.is_mixed else _STORAGES[_STORAGE_OF[flat.dtype]]
-        count = flat.numel() * flat.itemsize if self.is_mixed else flat.numel()
+        kind = _UNTYPED if self.is_untyped else _STORAGES[_STORAGE_OF[flat.dtype]]
+        count = flat.numel() * flat.itemsize if self.is_untyped else flat.numel()
         return ("storage", kind, self.key, str(flat.device), count)
 
 
@@ -186,7 +189,7 @@ class _Pickler(_PythonPickler):  # type: ignore[misc]
             requires_grad,
             OrderedDict(),
         )
-        if storage.is_mixed:
+        if storage.is_untyped:
             return _TENSOR_OF_DTYPE, (*described, tensor.dtype)
         return _TENSOR, described
 

@@ -61,7 +61,7 @@ Path = tuple[Any, ...]
 LoadDevice = Callable[[Tensor, str], Tensor]
 """Moves a flat tensor on the CPU that was saved on the device of that name to where it is wanted."""
 
-_DTYPES = {dtype.name: dtype for dtype in dtypes.ALL}
+_DTYPES = dtypes.BY_NAME
 
 
 # ------------------------------------------------------------------------------------------------------------ writing

@@ -78,7 +78,7 @@ ENTRY = {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}
 @pytest.mark.parametrize(
     ("entries", "message"),
     [
-        ({"a": {**ENTRY, "dtype": "F8_E4M3"}}, "dtype 'F8_E4M3', which polyad does not have"),
+        ({"a": {**ENTRY, "dtype": "F4"}}, "dtype 'F4', which polyad does not have"),
         ({"a": {**ENTRY, "dtype": ["F32"]}}, "dtype"),
         ({"a": {**ENTRY, "shape": [-2]}}, "not counts"),
         ({"a": {**ENTRY, "shape": [2.0]}}, "not counts"),

@@ -12,7 +12,7 @@ from ...base.shapes_and_strides import Shape, broadcast_shapes
 from ...dispatch.forward import linear_in
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import Typing
-from ...dispatch.structure import Indexing, pointwise, row_major
+from ...dispatch.structure import Indexing, pointwise_stored, row_major
 from ...errors import DTypeError, ShapeError
 from ...tensor import Tensor
 from ...tensor.tensor import check_tensor
@@ -39,7 +39,7 @@ def _masked_fill_dtype(types: Signature, params: Mapping[str, Any]) -> Typing:
     return Typing((None, bool_, dtype), (dtype,))
 
 
-@composite(dtype=_masked_fill_dtype, structure=pointwise, strides=row_major, method=False)
+@composite(dtype=_masked_fill_dtype, structure=pointwise_stored, strides=row_major, method=False)
 def _masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number) -> Tensor:
     """*value* where mask, else input."""
     return _where(mask, value, input).to(input._type.dtype)

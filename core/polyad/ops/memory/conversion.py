@@ -26,7 +26,7 @@ from ...dispatch.effects import Effect, Result, declare
 from ...dispatch.forward import symmetric
 from ...dispatch.op import function, gradient, method, primitive
 from ...dispatch.promotion import keyed_dtype
-from ...dispatch.structure import pointwise
+from ...dispatch.structure import pointwise_stored
 from ...dispatch.views import layout_of
 from ...errors import ArgumentError, ArgumentTypeError, NoData, safe_repr
 from ...history.node import record_copy
@@ -37,7 +37,7 @@ from ..shaping.strided import strided_array
 Number = bool | int | float | complex
 
 
-@primitive(dtype=keyed_dtype, structure=pointwise, keyed=("dtype",), grad_name="ToCopyBackward0")
+@primitive(dtype=keyed_dtype, structure=pointwise_stored, keyed=("dtype",), grad_name="ToCopyBackward0")
 def _cast(input: Tensor, dtype: DType) -> Tensor:
     """A copy in another dtype, rounded to nearest even; complex to real drops the imaginary part."""
 

@@ -24,7 +24,7 @@ from ...dispatch.forward import symmetric
 from ...dispatch.inplace import check_writable, take_history, write, wrote
 from ...dispatch.op import composite, function, gradient, method, primitive
 from ...dispatch.overlap import must_wait, share
-from ...dispatch.structure import Laid, pointwise, row_major
+from ...dispatch.structure import Laid, pointwise_stored, row_major
 from ...dispatch.views import layout_of
 from ...errors import ArgumentTypeError, DTypeError, ShapeError
 from ...history.node import make_node
@@ -36,7 +36,7 @@ from ..shaping.strided import strided_array
 from .conversion import Number, _cast, to_device
 
 
-@primitive(structure=pointwise, strides=row_major, grad_name="CloneBackward0")
+@primitive(structure=pointwise_stored, strides=row_major, grad_name="CloneBackward0")
 def _copy(input: Tensor) -> Tensor:
     """A row-major copy."""
 
@@ -48,7 +48,7 @@ def _given_strides(shape: Shape, operands: Sequence[Laid], strides: Strides) -> 
     return strides
 
 
-@composite(structure=pointwise, strides=_given_strides, grad_name="CloneBackward0", method=False)
+@composite(structure=pointwise_stored, strides=_given_strides, grad_name="CloneBackward0", method=False)
 def _copy_strided(input: Tensor, strides: Strides) -> Tensor:
     """A copy that lies in dense memory with *strides*."""
     type_ = input._type

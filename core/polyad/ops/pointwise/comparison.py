@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ...base.dtypes import FLOATING
 from ...dispatch.op import alias, composite, function, primitive
 from ...dispatch.promotion import comparison, not_complex, to_bool
-from ...dispatch.structure import as_operands, pointwise
+from ...dispatch.structure import as_operands, pointwise, pointwise_stored
 from ...errors import DTypeError, OptionError
 from ...tensor import Tensor
 from ...tensor.tensor import check_same_device, check_tensor
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Number = bool | int | float | complex
 
 
-@primitive(dtype=comparison, structure=pointwise, inplace=True)
+@primitive(dtype=comparison, structure=pointwise_stored, inplace=True)
 def eq(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Whether the elements are equal; nan equals nothing. The operator ``==``.
 
@@ -36,7 +36,7 @@ def eq(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = N
     """
 
 
-@composite(dtype=comparison, structure=pointwise, inplace=True)
+@composite(dtype=comparison, structure=pointwise_stored, inplace=True)
 def ne(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Whether the elements differ; nan differs from everything. The operator ``!=``.
 

@@ -10,7 +10,7 @@ from ...base.dtypes import bool_, uint8
 from ...dispatch.forward import linear_in
 from ...dispatch.op import function, gradient, method, primitive
 from ...dispatch.promotion import Typing, common_dtype
-from ...dispatch.structure import pointwise
+from ...dispatch.structure import pointwise_stored
 from ...errors import ArgumentTypeError, DTypeError
 from ...tensor import Tensor
 from ...tensor.tensor import check_tensor
@@ -25,7 +25,7 @@ def _where_dtype(types: Signature, params: Mapping[str, Any]) -> Typing:
     return Typing((bool_, dtype, dtype), (dtype,), number=1 if only_numbers else None)
 
 
-@primitive(dtype=_where_dtype, structure=pointwise)
+@primitive(dtype=_where_dtype, structure=pointwise_stored)
 def _where(condition: Tensor, input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """input where condition, else other."""
 

@@ -224,7 +224,7 @@ def _permutation(n: int, generator: Generator, dtype: DType, device: Device) -> 
 
 def _floating(op: str, dtype: DType | None) -> DType:
     dtype = dtype or get_default_dtype()
-    if dtype.category != FLOATING:
+    if dtype.category != FLOATING or not dtype.computes:
         raise DTypeError(f"{op}: {dtype.name} cannot hold what is drawn", fix="use a floating point dtype")
     return dtype
 

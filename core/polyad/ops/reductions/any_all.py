@@ -33,12 +33,12 @@ def _truth(types: Signature, params: Mapping[str, Any]) -> Typing:
     return Typing((None,), (uint8 if types[0].dtype is uint8 else bool_,))
 
 
-@primitive(dtype=_truth, structure=Reduction("dims", "any"), method=False)
+@primitive(dtype=_truth, structure=Reduction("dims", "any", stored=True), method=False)
 def _any(input: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
     """Whether an element is not zero; nan is not."""
 
 
-@primitive(dtype=_truth, structure=Reduction("dims", "all"), method=False)
+@primitive(dtype=_truth, structure=Reduction("dims", "all", stored=True), method=False)
 def _all(input: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
     """Whether no element is zero."""
 
