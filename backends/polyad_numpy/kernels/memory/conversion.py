@@ -7,21 +7,19 @@ from typing import Any
 import numpy as np
 
 from polyad.backend import Kernel
-from polyad.base.dtypes import DType
+from polyad.base.dtypes import DType, float16
 from polyad.interop.numpy import numpy_dtype
 
 from ...order import arranged
+from ...quiet import thread
 
 
 def cast(array: Any, dtype: DType) -> Any:
     if array.dtype.kind == "c" and not dtype.is_complex and dtype.name != "bool":
         array = array.real
-    with np.errstate(all="ignore"):
-        if array.dtype == np.float64 and dtype.name == "float16":
-            # Rounded twice, as PyTorch, native and generated kernels do.
-            result = array.astype(np.float32).astype(np.float16)
-        else:
-            result = array.astype(numpy_dtype(dtype))
+    twice = dtype is float16 and array.dtype == np.float64  # as PyTorch, native and generated kernels round
+    single = thread.run(array.astype, np.float32) if twice else array
+    result = thread.run(single.astype, numpy_dtype(dtype))
     return result if array.flags.c_contiguous else arranged(result, array)
 
 
