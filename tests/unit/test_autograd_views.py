@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -367,6 +368,18 @@ def test_dead_views_are_forgotten():
         base[position]
     assert len(base._storage.views) < 100
     assert not base._storage.live_views()
+
+
+def test_views_that_threads_take_at_once_are_all_remembered():
+    base = polyad.zeros(64)
+
+    def take(start):
+        return [[base[start + n % 8], base[n % 64]][0] for n in range(400)]  # every second one dies at once
+
+    with ThreadPoolExecutor(8) as pool:
+        taken = [view for views in pool.map(take, range(0, 64, 8)) for view in views]
+    remembered = {id(view) for view in base._storage.live_views()}
+    assert {id(view) for view in taken} == remembered
 
 
 def test_views_die_with_their_last_reference():

@@ -54,7 +54,9 @@ def form_of(public: Function) -> Callable[..., Tensor]:
 
     @functools.wraps(call)
     def form(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        return inplace(name, call, op, self, *args, **kwargs)
+        if state.modes:
+            return inplace_effect(name, call, op).through_modes(self, args, kwargs)  # type: ignore[no-any-return]
+        return _inplace(name, call, op, self, args, kwargs)
 
     if name in PRODUCTS:
         form = functools.wraps(call)(without_casts(form))
@@ -130,7 +132,10 @@ def _inplace(
         out_kernel = _direct(op, target, args)
         if out_kernel is not None:
             try:
-                out_kernel(target._array, *[array_of(arg) for arg in args], out=target._array)
+                if len(args) == 1:  # as most have; an array unpacked costs as much as a small kernel
+                    out_kernel(target._array, array_of(args[0]), out=target._array)
+                else:
+                    out_kernel(target._array, *map(array_of, args), out=target._array)
             except Exception:
                 pass  # shapes that do not fit; the plain path below finds and explains it, nothing has been written
             else:
@@ -210,8 +215,11 @@ def _direct(op: Op, target: Tensor, args: tuple[Any, ...]) -> Callable[..., Any]
         return None
     plan = None
     if not op.params:
-        parts = tuple([value._type if isinstance(value, Tensor) else value.__class__ for value in (target, *args)])
-        plan = op.plans.get(parts if args else target._type)
+        if len(args) == 1:  # of most
+            value = args[0]
+            plan = op.plans.get((target._type, value._type if isinstance(value, Tensor) else value.__class__))
+        else:
+            plan = op.plans.get((target._type, *map(_type_entry, args)) if args else target._type)
     elif not op.keyed:
         plan = op.plans.get((target._type, *map(_type_entry, args[: len(op.operands) - 1])))
     if plan is None:
@@ -239,13 +247,14 @@ def check_writable(name: str, target: Any, *, one_value: bool = False) -> None:
         raise ArgumentTypeError(
             f"{name}: {type(target).__name__} is no tensor", operands={"self": target}, fix="call it on a tensor"
         )
-    if target._view.__class__ is InferenceView and state.no_modes is not UNDER_INFERENCE:
+    view = target._view
+    if view.__class__ is InferenceView and state.no_modes is not UNDER_INFERENCE:
         raise AutogradError(
             f"{name}: a tensor made in inference_mode cannot be written to outside of it",
             operands={"self": target},
             fix="clone() it first",
         )
-    if state.grad_enabled:
+    if (view is not None or target._node is not None) and state.grad_enabled:
         _check_history(name, target)
     storage = target._storage
     if storage is None:

@@ -556,9 +556,9 @@ def body_kernel(op: Op, types: Signature, backend: Backend) -> Callable[..., Any
 
 def array_of(value: Any) -> Any:
     """What a kernel gets for *value*."""
-    if isinstance(value, (list, tuple)):
-        return [array_of(item) for item in value]
-    return value._array if isinstance(value, Tensor) else value
+    if isinstance(value, Tensor):
+        return value._array
+    return [array_of(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def describe_failure(op: Op, values: tuple[Any, ...], error: Exception) -> Exception:

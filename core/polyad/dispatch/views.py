@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from .declared import Op
 
 
+_new_tuple = tuple.__new__
+"""Straight to tuple's constructor: a named tuple's own costs as much as the rest."""
+
 _LAYOUTS = 1 << 12
 """So many results' layouts are kept for an op."""
 
@@ -41,8 +44,7 @@ def layout_of(tensor: Tensor) -> Layout:
     array, size = tensor._array, tensor._type.dtype.itemsize
     place = tensor._view
     offset = 0 if place is None else place.offset
-    # Straight to tuple's constructor: a named tuple's own costs as much as the rest.
-    return tuple.__new__(Layout, (array.shape, element_strides(array.shape, array.strides, size), offset))
+    return _new_tuple(Layout, (array.shape, element_strides(array.shape, array.strides, size), offset))
 
 
 def apply_view(op: Op, input: Tensor, params: tuple[Any, ...], make: Callable[..., Tensor] | None = None) -> Tensor:
@@ -180,19 +182,18 @@ def owned(view: Tensor) -> Tensor:
 def place(out: Tensor, input: Tensor, storage: Storage, offset: int, differentiable: bool = True) -> None:
     """Make *out* a view of what *input* is a view of, at *offset* in their *storage*."""
     out._storage = storage
-    if not differentiable and input._view.__class__ is not InferenceView:
-        out._view = ViewOf(None, offset)
-        return
     view = input._view
     if view.__class__ is InferenceView:
-        out._view = tuple.__new__(InferenceView, (None, offset))
-        return
-    base = input if view is None else view.base
-    if base is None:
-        base = input
-    if not state.grad_enabled:
-        out._view = UnrecordedViewOf(base, offset)
-        return
-    out._view = tuple.__new__(ViewOf, (base, offset))
-    if out._type.dtype.category >= FLOATING:
-        storage.track(out)
+        out._view = _new_tuple(InferenceView, (None, offset))
+    elif not differentiable:
+        out._view = _new_tuple(ViewOf, (None, offset))
+    else:
+        base = input if view is None else view.base
+        if base is None:
+            base = input
+        if state.grad_enabled:
+            out._view = _new_tuple(ViewOf, (base, offset))
+            if out._type.dtype.category >= FLOATING:
+                storage.track(out)
+        else:
+            out._view = UnrecordedViewOf(base, offset)

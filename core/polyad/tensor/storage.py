@@ -135,15 +135,25 @@ class Storage:
 
     def track(self, view: Any) -> None:
         """Remember a differentiable view for as long as it lives."""
+        views = self.views
+        if len(views) >= self._sweep_at or views.__class__ is tuple:
+            views = self._swept()
+        views.append(weakref.ref(view))  # type: ignore[union-attr]
+
+    def _swept(self) -> list[weakref.ref[Any]]:
+        """The list of views without entries that are dead: cheaper, when half of them may be, than a callback a view.
+
+        Other threads may append to it meanwhile, without the lock, which keeps apart those who sweep.
+        """
         with _tracking:
-            views = self.views or []
-            # Dead entries are swept when they may be half of all: cheaper than a callback a view.
-            if len(views) >= self._sweep_at:
-                views = [reference for reference in views if reference() is not None]
-                self._sweep_at = 2 * len(views) + 8
-            views.append(weakref.ref(view))
-            self.views = views
+            views = self.views
+            if isinstance(views, tuple):
+                views = self.views = []
+            known = views[:]
+            views[: len(known)] = [reference for reference in known if reference() is not None]
+            self._sweep_at = 2 * len(views) + 8
+            return views
 
     def live_views(self) -> list[Any]:
         """The views remembered by `track` that still exist."""
-        return [view for view in [reference() for reference in self.views] if view is not None]
+        return [view for view in [reference() for reference in self.views[:]] if view is not None]

@@ -118,8 +118,8 @@ def dimension_of(rows: Any, shape: tuple[int, ...], dim: int) -> Any:
     return np.ascontiguousarray(np.moveaxis(rows.reshape(*others, rows.shape[-1]), -1, dim))
 
 
-FROM_PARTITION = 64
-"""From this many elements on a partition is faster than a sort."""
+FROM_PARTITION, PARTITIONED = 64, 1 << 11
+"""From this many elements in a line, and in all, a partition is faster than a sort."""
 
 
 def topk(array: Any, k: int, dim: int, largest: bool) -> Any:
@@ -130,7 +130,9 @@ def topk(array: Any, k: int, dim: int, largest: bool) -> Any:
         if largest or known.dtype.kind != "f" or not np.isnan(known).any():
             indices = known.argmax(dim, keepdims=True) if largest else known.argmin(dim, keepdims=True)
             return np.take_along_axis(array, indices, dim), np.ascontiguousarray(indices)
-    chosen = _leading(rows_along(array, dim), k, largest) if 0 < k <= size // 4 and size >= FROM_PARTITION else None
+    chosen = None
+    if 0 < k <= size // 4 and size >= FROM_PARTITION and array.size >= PARTITIONED:
+        chosen = _leading(rows_along(array, dim), k, largest)
     if chosen is None:
         order = _order(comparable(array), dim, largest)
         indices = np.ascontiguousarray(np.take(order, range(k), axis=dim))

@@ -15,10 +15,11 @@ int beside a tensor is always taken first. A list is an index tensor. Only a lis
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from ...base.dtypes import BOOL, INTEGER, bool_, int64, uint8
-from ...base.shapes_and_strides import Layout, int_of
+from ...base.shapes_and_strides import Layout, Shape, Strides, int_of
 from ...base.state import state, warn_user
 from ...dispatch.inplace import check_writable, wrote
 from ...dispatch.op import method, op_of, view
@@ -68,6 +69,13 @@ def _subscript(input: Layout, entries: tuple[Entry, ...]) -> Layout:
 _SUBSCRIPT = op_of(_subscript)
 
 
+@lru_cache(maxsize=4096)
+def _layout_of_rows(shape: Shape, byte_strides: Strides, itemsize: int) -> tuple[Shape, Strides, int]:
+    """The shape and strides of a row, and how many elements lie between the beginnings of two."""
+    step, *strides = [stride // itemsize for stride in byte_strides]
+    return shape[1:], tuple(strides), step
+
+
 @method("__getitem__")
 def getitem(self: Tensor, index: Any) -> Tensor:
     """``self[index]``: a view for ints, slices, ``...`` and None; a copy where tensors, lists or masks index.
@@ -90,10 +98,9 @@ def getitem(self: Tensor, index: Any) -> Tensor:
                 index += shape[0]
             if self._node is None and not state.modes:
                 # Rows are what programs take most: the view without an op in between.
-                first, *rest = self._array.strides
-                size, place = self._type.dtype.itemsize, self._view
-                offset = index * first // size if place is None else place.offset + index * first // size
-                return alias(self, shape[1:], tuple([stride // size for stride in rest]), offset)
+                row, strides, step = _layout_of_rows(shape, self._array.strides, self._type.dtype.itemsize)
+                place = self._view
+                return alias(self, row, strides, index * step if place is None else place.offset + index * step)
             return _select(self, 0, index)
     elif index_class is slice and self._array.shape:
         return _slice(self, 0, *_range(index, self._array.shape[0], self, 0))
@@ -168,7 +175,7 @@ def _is_row(self: Tensor, index: int, value: Tensor) -> bool:
         or isinstance(self, Wrapped)
     ):
         return False
-    step: int = array.strides[0] // self._type.dtype.itemsize
+    _, _, step = _layout_of_rows(shape, array.strides, self._type.dtype.itemsize)
     offset = (0 if view is None else view.offset) + index % shape[0] * step
     return bool(value._view.offset == offset)
 

@@ -33,7 +33,8 @@ def _check_tensors(tensors: Any, op: str) -> list[Tensor]:
     if not tensors:
         raise OptionError(f"{op}: the list of tensors is empty", fix="give one tensor or more")
     for position, tensor in enumerate(tensors):
-        check_tensor(tensor, op, f"tensors[{position}]")
+        if not isinstance(tensor, Tensor):
+            check_tensor(tensor, op, f"tensors[{position}]")
     return list(tensors)
 
 
@@ -75,16 +76,17 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -
     """
     given = _check_tensors(tensors, "cat")
     shapes = [tensor._array.shape for tensor in given]
-    rank = max([len(shape) for shape in shapes])
-    if rank == 0:
+    if not any(shapes):
         raise ShapeError("cat: 0-d tensors cannot be joined", operands={"tensors[0]": given[0]}, fix="use stack")
-    at = normalize_dim(dim, len(next((shape for shape in shapes if shape != (0,)), (0,))), "cat")
-    if rank > 1 and (0,) in shapes:
+    skips = (0,) in shapes
+    model = next((shape for shape in shapes if shape != (0,)), (0,)) if skips else shapes[0]
+    at = normalize_dim(dim, len(model), "cat")
+    if skips and max(map(len, shapes)) > 1:
         # A skipped tensor becomes a slice without elements of the shape that fits: so it has a gradient, though empty.
-        model = next(shape for shape in shapes if shape != (0,))
         nothing = (*model[:at], 0, *model[at + 1 :])
         given = [tensor.reshape(nothing) if tensor._array.shape == (0,) else tensor for tensor in given]
-    _check_shapes([tensor._array.shape for tensor in given], at)
+        shapes = [tensor._array.shape for tensor in given]
+    _check_shapes(shapes, at)
     return _cat(given, at)
 
 

@@ -117,7 +117,7 @@ SAMPLES = [
         Sample(
             op="topk",
             name=f"{k} of many, {name}",
-            inputs=lambda make, k=k: (make.distinct((3, 80)), k),
+            inputs=lambda make, k=k: (make.distinct((3, 700)), k),
             kwargs=kwargs,
             reference=largest,
             dtypes=(int64, bfloat16, float32, float64),
@@ -133,7 +133,7 @@ SAMPLES = [
     Sample(
         op="topk",
         name="equal elements, 5 of many",
-        inputs=lambda make: (few_values(make, (4, 90)), 5),
+        inputs=lambda make: (few_values(make, (4, 520)), 5),
         reference=largest,
         dtypes=(int64, float32),
         result=(same, as_int64),
