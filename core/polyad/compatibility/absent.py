@@ -49,12 +49,11 @@ ABSENT: dict[str, Absence] = {
     **dict.fromkeys(("SymBool", "SymFloat", "SymInt"), Absence("sizes are numbers", "int, float or bool")),
     **dict.fromkeys(
         (
-            "overrides.TorchFunctionMode",
             "overrides.enable_reentrant_dispatch",
             "overrides.get_testing_overrides",
             "overrides.redispatch_function",
         ),
-        Absence("no function asks objects for __torch_function__", "polyad.dispatch.modes.Mode, which sees every op"),
+        Absence("it is for what tests PyTorch or goes into it again", "polyad.overrides.get_overridable_functions"),
     ),
     **dict.fromkeys(
         (
