@@ -220,6 +220,7 @@ globals().pop("tensor", None)  # the module; the function of that name is looked
 
 _LAZY_MODULES = frozenset(
     {
+        "_C",
         "__config__",
         "_dynamo",
         "_inductor",

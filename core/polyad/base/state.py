@@ -58,6 +58,7 @@ class ThreadState(threading.local):
         current_devices: for device types, which of their devices the thread has chosen to be meant without a number.
         capturing: what the thread's work draws that is captured into a graph of the driver, if some is: see
             `polyad.cuda.CUDAGraph`.
+        functions_off, function_modes: whom `polyad.dispatch.overriding` does not ask, and the modes that it asks first.
         inspect: called with each gradient that a node computes; see `polyad.autograd.anomaly`.
     """
 
@@ -74,6 +75,8 @@ class ThreadState(threading.local):
     autocast: Any = None
     autocast_cache: bool = True
     capturing: CapturedDraws | None = None
+    functions_off: int = 0
+    function_modes: tuple[Any, ...] = ()
     inspect: Any = None
 
 

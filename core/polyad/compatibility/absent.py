@@ -49,12 +49,11 @@ ABSENT: dict[str, Absence] = {
     **dict.fromkeys(("SymBool", "SymFloat", "SymInt"), Absence("sizes are numbers", "int, float or bool")),
     **dict.fromkeys(
         (
-            "overrides.TorchFunctionMode",
             "overrides.enable_reentrant_dispatch",
             "overrides.get_testing_overrides",
             "overrides.redispatch_function",
         ),
-        Absence("no function asks objects for __torch_function__", "polyad.dispatch.modes.Mode, which sees every op"),
+        Absence("it is for what tests PyTorch or goes into it again", "polyad.overrides.get_overridable_functions"),
     ),
     "float4_e2m1fn_x2": Absence("floating point numbers have 8 bits or more", "polyad.float8_e4m3fn"),
     "utils.hooks.BackwardHook": Absence("modules have hooks of their own", "Module.register_full_backward_hook"),

@@ -24,6 +24,7 @@ from .autocast import cast_call, checks, needs_no_cast, without_casts
 from .modes import through_modes
 from .names import ASKED, MISSING, renamed
 from .out import write_out, wrote_directly
+from .overriding import again, check, reported_for, stands_in, watching
 from .plan import find_plan, instead
 from .views import apply_view
 
@@ -57,6 +58,8 @@ _TENSOR = """\
     try:
 {unpack}        plan = plans[{key}]
     except (AttributeError, KeyError, TypeError):
+        if stands_in(({values})):
+            return again(op.call, op.signature, dict(zip(op.names, ({values}))))
         plan = find_plan(op, ({values}))
     if plan.indirect is not None:
         return plan.indirect(op, ({values}), {needs})
@@ -101,7 +104,7 @@ def make_caller(op: Op, definition: Callable[..., Any]) -> Callable[..., Any]:
         "record_many": record_many, "through_modes": through_modes, "find_plan": find_plan,
         "instead": instead, "write_out": write_out, "wrote_directly": wrote_directly, **CHECKS,
         "cast_call": cast_call, "needs_no_cast": needs_no_cast, "without_casts": without_casts,
-        "__name__": __name__,
+        "__name__": __name__, "stands_in": stands_in, "again": again,
     }  # fmt: skip
     if not op.other_names:
         return generated(definition, op.signature, filename, scope, lambda: _source(op, definition, scope))
@@ -132,9 +135,12 @@ def generated(
 
     def compile_caller() -> Callable[..., Any]:
         exec(compile(source(), filename, "exec"), scope)
+        watched = reported_for(caller)
         # Defaults first: another thread that calls in between still finds the code that takes any arguments.
         caller.__defaults__, caller.__kwdefaults__ = defaults or (definition.__defaults__, definition.__kwdefaults__)
         caller.__code__ = scope[definition.__name__].__code__
+        if watched or (watching and not definition.__name__.startswith("_")):
+            check(caller, watched)
         return caller
 
     scope["compile_caller"] = compile_caller
@@ -270,6 +276,8 @@ def _view_caller(op: Op, definition: Callable[..., Any]) -> Callable[..., Any]:
             return apply_view(op, input, params)
         except Exception as error:
             arguments = dict(zip(op.names, (input, *params), strict=False))
+            if stands_in((input, *params)):
+                return again(caller, op.signature, arguments)
             problem = explained(op.name, op.signature, arguments, error)
             if problem is error:
                 raise

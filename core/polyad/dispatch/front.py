@@ -28,6 +28,7 @@ from .caller import generated, plain_values
 from .factors import OLDER, factors_first
 from .names import ASKED, MISSING, renamed
 from .out import write_created, write_out, write_sequence, wrote_directly
+from .overriding import again, stands_in
 
 if TYPE_CHECKING:
     from .declared import Op
@@ -37,6 +38,8 @@ def {name}({signature}):
 {older}{spread}{names}{casts}{values}{dtype}    try:
 {call}
     except Exception as error_:
+        if stands_in_({given}.values()):
+            return again_(call_, signature_, {given})
         problem_ = explained_({name!r}, signature_, {given}, error_)
         if problem_ is error_:
             raise
@@ -106,7 +109,7 @@ def front(
         "wrote_directly_": wrote_directly, "op_": fronts, "missing_": MISSING,
         "defaults_": {name: parameter.default for name, parameter in parameters.items()}, "Tensor_": Tensor, **CHECKS,
         "state_": state, "cast_call_": cast_call, "without_casts_": without_casts,
-        "factors_first_": factors_first, "factors_": factors,
+        "factors_first_": factors_first, "factors_": factors, "stands_in_": stands_in, "again_": again,
         "__name__": __name__,
     }  # fmt: skip
 

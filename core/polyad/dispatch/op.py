@@ -260,9 +260,12 @@ def method(name: str = "", *, also: Mapping[str, str | tuple[str, ...]] | None =
 
     def wrap(definition: F) -> F:
         attached = name or definition.__name__
-        make = (
-            (lambda: definition) if attached.startswith("__") else (lambda: front(definition, other_names=pairs(also)))
-        )
+
+        def make() -> Any:
+            made = definition if attached.startswith("__") else front(definition, other_names=pairs(also))
+            made.__name__ = attached
+            return made
+
         _attach(attached, definition.__module__, make)
         return definition
 

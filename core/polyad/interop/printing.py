@@ -16,6 +16,7 @@ import numpy as np
 from ..base import dtypes
 from ..base.device import Device
 from ..base.state import state
+from ..dispatch.overriding import SEEN
 from ..errors import ArgumentError, ArgumentTypeError, safe_repr
 
 if TYPE_CHECKING:
@@ -211,8 +212,9 @@ def _suffixes(tensor: Tensor) -> list[str]:
     return [*suffixes, f"tangent={tangents[-1]!r}"] if tangents else suffixes
 
 
-def tensor_repr(tensor: Tensor, name: str = "tensor") -> str:
-    """The repr of a tensor, or of a subclass called *name*."""
+def tensor_repr(tensor: Tensor) -> str:
+    """The repr of a tensor. The class stands before the elements if it is the user's own."""
+    name = type(tensor).__name__ if type(tensor) in SEEN else "tensor"
     if not tensor._type.backend.holds_data:
         return _framed(tensor, f"{name}(...", len(name) + len("("))
     summarize = tensor.numel() > options.threshold

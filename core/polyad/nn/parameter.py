@@ -13,6 +13,7 @@ from typing import Any, TypeGuard
 from ..arguments import check_type
 from ..base.device import Device
 from ..base.dtypes import DType
+from ..dispatch.overriding import disabled
 from ..errors import PolyadError
 from ..ops.creation.factories import empty
 from ..tensor import Tensor
@@ -20,7 +21,7 @@ from ..tensor import Tensor
 __all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "is_lazy"]
 
 
-class Parameter(Tensor, keeps_class=False):
+class Parameter(Tensor):
     """A tensor to be trained: assigned to a module's attribute, it shows up in ``parameters()`` and ``state_dict()``.
 
     Args:
@@ -38,6 +39,7 @@ class Parameter(Tensor, keeps_class=False):
     tensor([1., 1.], requires_grad=True)
     """
 
+    __torch_function__ = disabled  # what is computed with it is a plain Tensor
     _copies_grad = False
     """A model's copy starts without gradients: the first backward would add to them."""
 
@@ -52,7 +54,7 @@ class Parameter(Tensor, keeps_class=False):
         return "Parameter containing:\n" + super().__repr__()
 
 
-class Buffer(Tensor, keeps_class=False):
+class Buffer(Tensor):
     """A tensor that is state but is not trained: assigned to a module's attribute, it shows up in ``buffers()``.
 
     Args:
@@ -70,6 +72,7 @@ class Buffer(Tensor, keeps_class=False):
     ['mean']
     """
 
+    __torch_function__ = disabled
     persistent: bool
 
     def __new__(cls, data: Any = None, *, persistent: bool = True) -> Buffer:
@@ -142,7 +145,7 @@ class _Uninitialized:
         return f"<{type(self).__name__}>"
 
 
-class UninitializedParameter(_Uninitialized, Parameter, keeps_class=False):
+class UninitializedParameter(_Uninitialized, Parameter):
     """A parameter whose shape follows from the first input of its module; see `polyad.nn.modules.lazy`.
 
     Raises:
@@ -175,7 +178,7 @@ class UninitializedParameter(_Uninitialized, Parameter, keeps_class=False):
         return type(self), (self.requires_grad, self.device, self.dtype)
 
 
-class UninitializedBuffer(_Uninitialized, Buffer, keeps_class=False):
+class UninitializedBuffer(_Uninitialized, Buffer):
     """A buffer whose shape follows from the first input of its module; see `UninitializedParameter`."""
 
     _becomes = Buffer

@@ -1,76 +1,106 @@
-"""Classes that users derive from Tensor: what is computed from their objects by methods and operators is of that class.
+"""Classes that users derive from Tensor: what their objects are used for goes to ``__torch_function__`` of the class.
 
-Tensor itself is as it would be without them: a derived class gets operators and a look at attributes of its own, which
-say of the tensors among a result that they are of the class. Functions, such as ``polyad.add``, do not look at classes.
+Tensor's own makes what is computed objects of the class. A derived class gets a look at what is asked of its objects:
+their properties, and the methods and protocols that are written on Tensor. Declared functions and methods look at their
+arguments themselves once there is such an object (`polyad.dispatch.overriding`). Tensor itself is as it would be
+without all that.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import MethodType
+from types import FunctionType
 from typing import Any
 
-TWO_SIDED = (
-    "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift",
+from ..base.state import state
+from ..dispatch.overriding import SEEN, answered, answers
+
+PROTOCOLS = (
+    "__len__", "__bool__", "__int__", "__float__", "__complex__", "__index__", "__contains__", "__repr__",
+    "__format__", "__reduce_ex__", "__copy__", "__deepcopy__",
 )  # fmt: skip
-OPERATORS = (
-    *(f"__{side}{name}__" for name in TWO_SIDED for side in ("", "r")),
-    "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__neg__", "__pos__", "__abs__", "__invert__",
-    "__getitem__",
-)  # fmt: skip
-
-OF_THEIR_OWN_CLASS = frozenset({"as_subclass", "grad"})
-"""Attributes that say themselves of which class their tensors are."""
 
 
-def keep_class(cls: type, base: type) -> None:
-    """Let *cls*, derived from *base*, say of what its objects compute that it is of their class."""
+def prepare(cls: type, base: type) -> None:
+    """Let objects of *cls*, derived from *base*, ask the class about what they are used for, unless it is not asked."""
+    if not answers(cls):
+        return
+    SEEN.add(cls)
     written = {name for each in cls.__mro__[: cls.__mro__.index(base)] for name in each.__dict__}
-    for name in OPERATORS:
+    for name in PROTOCOLS:
         if name not in written:
-            setattr(cls, name, _operator(cls, name, base))
-    if "__hash__" not in written:
-        cls.__hash__ = base.__hash__  # type: ignore[method-assign]
+            setattr(cls, name, _protocol(getattr(base, name)))
     if "__getattribute__" not in written:
-        setattr(cls, "__getattribute__", _attributes(cls, base))  # noqa: B010 (a type checker takes it for a method)
+        setattr(cls, "__getattribute__", _attributes(base))  # noqa: B010 (a type checker takes it for a method)
+    if "__setattr__" not in written:
+        setattr(cls, "__setattr__", _assignments(base))  # noqa: B010
 
 
-def _operator(cls: type, name: str, base: type) -> Callable[..., Any]:
-    def operator(self: Any, *args: Any) -> Any:
-        return _of_class(getattr(super(cls, self), name)(*args), base, (self, *args))
+def _protocol(plain: Callable[..., Any]) -> Callable[..., Any]:
+    def protocol(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return answered(plain, plain, (self, *args), kwargs)
 
-    operator.__name__ = name
-    return operator
+    protocol.__name__, protocol.__doc__ = plain.__name__, plain.__doc__
+    return protocol
 
 
-def _attributes(cls: Any, base: type) -> Callable[[Any, str], Any]:
+def _attributes(base: Any) -> Callable[[Any, str], Any]:
+    of_object, declared = base.__getattribute__, base.__mro__[1]
+
     def __getattribute__(self: Any, name: str) -> Any:
-        value = super(cls, self).__getattribute__(name)
-        if name.startswith("_") or name in OF_THEIR_OWN_CLASS:
-            return value
-        if value.__class__ is not MethodType:
-            return _of_class(value, base, (self,)) if value.__class__ in (base, tuple) else value
-        mro = type(self).__mro__
-        if any(name in each.__dict__ for each in mro[: mro.index(base)]):
-            return value
+        if name[:1] == "_" or state.functions_off:
+            return of_object(self, name)
+        owner = next((each for each in type(self).__mro__ if name in each.__dict__), None)
+        if owner is not base and owner is not declared:
+            return of_object(self, name)
+        found = getattr(base, name)
+        if isinstance(found, property):
+            return answered(found.__get__, found.fget, (self,), {})  # type: ignore[arg-type]
+        if owner is declared or not isinstance(found, FunctionType) or name in of_object(self, "__dict__"):
+            return of_object(self, name)
 
         def method(*args: Any, **kwargs: Any) -> Any:
-            return _of_class(value(*args, **kwargs), base, (self, *args, *kwargs.values()))
+            return answered(found, found, (self, *args), kwargs)
 
-        method.__name__ = method.__qualname__ = name
-        method.__doc__ = value.__doc__
+        method.__name__, method.__qualname__, method.__doc__ = name, found.__qualname__, found.__doc__
         return method
 
     return __getattribute__
 
 
-def _of_class(result: Any, base: type, given: tuple[Any, ...]) -> Any:
-    """*result*, whose new tensors are from now on of the most derived class among those of the *given* tensors."""
-    cls: type = base
-    for value in given:
-        if isinstance(value, cls):
-            cls = type(value)
-    for tensor in result if isinstance(result, (tuple, list)) else (result,):
-        if tensor.__class__ is base and not any(tensor is value for value in given):
-            tensor.__class__ = cls
-    return result
+def _assignments(base: Any) -> Callable[[Any, str, Any], None]:
+    of_object = base.__setattr__
+
+    def __setattr__(self: Any, name: str, value: Any) -> None:
+        found = None if name[:1] == "_" or state.functions_off else getattr(base, name, None)
+        if isinstance(found, property) and found.fset is not None and getattr(type(self), name, None) is found:
+            answered(found.__set__, found.fset, (self, value), {})  # type: ignore[union-attr]
+        else:
+            of_object(self, name, value)
+
+    return __setattr__
+
+
+def of_class(result: Any, cls: Any, base: Any, given: tuple[Any, ...]) -> Any:
+    """*result*, with its tensors as objects of *cls*. New tensors become that; of one among the *given* values, and of
+    an object of another class, an alias does.
+    """
+    if isinstance(result, (tuple, list)):
+        made = [of_class(one, cls, base, given) for one in result]
+        if all(one is other for one, other in zip(made, result, strict=True)):
+            return result
+        return result._make(made) if hasattr(result, "_make") else type(result)(made)
+    if not isinstance(result, base) or isinstance(result, cls) or result._is_wrapped:
+        return result
+    if result.__class__ is base and not _is_among(result, given):
+        try:
+            result.__class__ = cls
+        except TypeError:  # a class with slots of its own
+            pass
+        else:
+            return result
+    return result.as_subclass(cls)
+
+
+def _is_among(tensor: Any, given: Any) -> bool:
+    return any(value is tensor or (value.__class__ in (list, tuple) and _is_among(tensor, value)) for value in given)

@@ -20,6 +20,7 @@ from __future__ import annotations
 import math
 import weakref
 from collections.abc import Callable, Iterator
+from types import FunctionType
 from typing import Any, ClassVar, TypeVar
 
 from ..backend import memory
@@ -32,6 +33,7 @@ from ..base.shapes_and_strides import Size, element_strides, is_contiguous, norm
 from ..base.state import UNDER_INFERENCE, state
 from ..dispatch.catalogue import PUBLIC
 from ..dispatch.effects import Effect, Record, Result, declare
+from ..dispatch.overriding import functions_off, made
 from ..errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -49,7 +51,7 @@ from ..history.hooks import RemovableHandle, register
 from ..history.node import Leaf, Node, Output, add_hook
 from .methods import TensorMethods
 from .storage import INFERENCE, InferenceView, Storage, UnrecordedViewOf, ViewOf
-from .subclasses import keep_class
+from .subclasses import PROTOCOLS, of_class, prepare
 
 T = TypeVar("T", bound="Tensor")
 
@@ -69,7 +71,7 @@ class Tensor(TensorMethods):
 
     __slots__ = ("__dict__", "__weakref__", "_array", "_grad", "_node", "_storage", "_type", "_view")
 
-    _keeps_class: ClassVar[bool] = True
+    _is_wrapped: ClassVar[bool] = False
     _copies_grad: ClassVar[bool] = True
 
     _array: Any
@@ -79,12 +81,38 @@ class Tensor(TensorMethods):
     _grad: Tensor | None
     _view: ViewOf[Tensor] | UnrecordedViewOf[Tensor] | None
 
-    def __init_subclass__(cls, keeps_class: bool = True, **kwargs: Any) -> None:
-        """Prepare a derived class; unless it *keeps_class*, what is computed from its objects is a plain Tensor."""
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Prepare a derived class; with a ``__torch_function__`` that is `polyad.dispatch.overriding.disabled`, what is
+        computed from its objects is a plain Tensor.
+        """
         super().__init_subclass__(**kwargs)
-        cls._keeps_class = keeps_class and cls._keeps_class
-        if cls._keeps_class:
-            keep_class(cls, Tensor)
+        prepare(cls, Tensor)
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Call *func*, and give its tensors as objects of this class. A class that overrides this sees all calls of
+        functions with its objects, as *func*, and may answer otherwise; ``super().__torch_function__`` is this.
+
+        >>> import polyad
+        >>> class Logged(polyad.Tensor):
+        ...     @classmethod
+        ...     def __torch_function__(cls, func, types, args=(), kwargs=None):
+        ...         print(func.__name__)
+        ...         return super().__torch_function__(func, types, args, kwargs)
+        >>> y = polyad.exp(polyad.zeros(2).as_subclass(Logged))
+        exp
+        >>> type(y).__name__
+        'Logged'
+        """
+        if not all(issubclass(cls, each) for each in types):
+            return NotImplemented
+        kwargs = kwargs or {}
+        with functions_off():
+            result = func(*args, **kwargs)
+        if cls is Tensor or func in UNCONVERTED:
+            return result
+        with functions_off():
+            return of_class(result, cls, Tensor, (*args, *kwargs.values()))
 
     def __new__(cls, *data: Any, size: Any = None, device: Any = None) -> Any:
         """``Tensor(data)`` or ``Tensor(2, 3)`` (zeros of that shape, where PyTorch leaves memory unset),
@@ -94,6 +122,7 @@ class Tensor(TensorMethods):
         created = cls._from_sizes_or_data("Tensor", given, get_default_dtype(), device)
         if cls is not Tensor:
             created.__class__ = cls
+            made(cls)
         return created
 
     @staticmethod
@@ -163,6 +192,8 @@ class Tensor(TensorMethods):
         storage = self._storage
         if storage is None:
             storage = self._make_storage()
+        if cls is not None:
+            made(cls)
         out: Tensor = object.__new__(cls or Tensor)
         out._array = self._array
         out._type = self._type
@@ -730,6 +761,20 @@ class Tensor(TensorMethods):
             requires_grad=requires_grad,
             pin_memory=pin_memory,
         )
+
+
+UNCONVERTED = frozenset({Tensor.grad.__get__, Tensor._base.__get__})
+"""Of these the results are tensors that others hold, too: `Tensor.__torch_function__` gives them as they are."""
+
+
+def written_on_tensor() -> Iterator[tuple[Any, Any]]:
+    """The methods and getters that no declaration made, with what ``__torch_function__`` is told was called."""
+    for cls in (Tensor, TensorMethods):
+        for name, attribute in list(vars(cls).items()):
+            if isinstance(attribute, property) and name[:1] != "_":
+                yield attribute.fget, attribute.__get__
+            elif cls is Tensor and isinstance(attribute, FunctionType) and (name[:1] != "_" or name in PROTOCOLS):
+                yield attribute, None
 
 
 def _showing(function: str, tensor: Tensor, storage: Any) -> Tensor:

@@ -23,6 +23,7 @@ from typing import Any, NoReturn
 from ..backend.interface import TensorType
 from ..base.state import state
 from ..dispatch.modes import Mode, outside
+from ..dispatch.overriding import disabled
 from ..errors import TransformError
 from ..tensor import Tensor
 from ..tensor.storage import ViewOf
@@ -84,10 +85,13 @@ def escaped(level: Transform) -> TransformError:
     )
 
 
-class Wrapped(Tensor, keeps_class=False):
+class Wrapped(Tensor):
     """A tensor of the transform level ``_level``, over ``_inner``."""
 
     __slots__ = ("_inner", "_level")
+
+    __torch_function__ = disabled
+    _is_wrapped = True
 
     _inner: Tensor
     _level: Transform

@@ -8,12 +8,14 @@ them out; everything else is declared where it is defined (`polyad.dispatch.op`)
 from __future__ import annotations
 
 import numbers
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from types import FunctionType
 from typing import Any
 
 from ...dispatch.catalogue import ATTRIBUTES, OPS, PUBLIC
 from ...dispatch.inplace import inplace
 from ...dispatch.op import Function, Op
+from ...dispatch.overriding import check, sources, stands_in, watching
 from ...tensor import Tensor
 from ...tensor.methods import TensorMethods
 
@@ -125,6 +127,18 @@ def _promise(name: str) -> None:
     setattr(TensorMethods, name, _Promise(name))
 
 
+def _used() -> Iterator[tuple[FunctionType, Any]]:
+    """The functions and methods that are loaded, with what is reported for each."""
+    for public in PUBLIC.loaded():
+        yield public.call, None  # type: ignore[misc]
+    for name, attribute in list(vars(TensorMethods).items()):
+        if isinstance(attribute, FunctionType):
+            yield attribute, _reported(name)
+
+
+sources.append(_used)
+
+
 class _Promise:
     """Stands for an attribute of Tensor until it is first read, written or called."""
 
@@ -144,6 +158,8 @@ class _Promise:
         else:
             attribute = ATTRIBUTES[self.name].make()
         setattr(TensorMethods, self.name, attribute)
+        if watching and isinstance(attribute, FunctionType):
+            check(attribute, _reported(self.name))
         return attribute
 
     # The attribute is asked itself: to look its name up again would begin at a subclass that overrides it, in the
@@ -176,9 +192,9 @@ def _binary(name: str, declared: Op | Function) -> Callable[[Any, Any], Any]:
         if isinstance(other, _NUMBERS):
             return call(self, other)
         array = from_array(other)
-        return NotImplemented if array is None else call(self, array)
+        return _left_to(other, name, self) if array is None else call(self, array)
 
-    return operator
+    return _operator_named(operator, name)
 
 
 def _reflected(name: str, declared: Op | Function) -> Callable[[Any, Any], Any]:
@@ -188,9 +204,9 @@ def _reflected(name: str, declared: Op | Function) -> Callable[[Any, Any], Any]:
         if isinstance(other, _NUMBERS):
             return call(other, self)
         array = from_array(other)
-        return NotImplemented if array is None else call(array, self)
+        return _left_to(other, name, self) if array is None else call(array, self)
 
-    return operator
+    return _operator_named(operator, name)
 
 
 def _augmented(name: str, declared: Op | Function) -> Callable[[Any, Any], Any]:
@@ -201,9 +217,19 @@ def _augmented(name: str, declared: Op | Function) -> Callable[[Any, Any], Any]:
         if isinstance(other, _NUMBERS):
             return inplace(name, call, op, self, other)
         array = from_array(other)
-        return NotImplemented if array is None else inplace(name, call, op, self, array)
+        return _left_to(other, name, self) if array is None else inplace(name, call, op, self, array)
 
+    return _operator_named(operator, name)
+
+
+def _operator_named(operator: Callable[[Any, Any], Any], name: str) -> Callable[[Any, Any], Any]:
+    operator.__name__, operator.__qualname__ = name, f"Tensor.{name}"
     return operator
+
+
+def _left_to(other: Any, name: str, self: Any) -> Any:
+    """What *other*, for which an operator knows no tensor, makes of it."""
+    return getattr(TensorMethods, name)(self, other) if stands_in((other,), 2) else NotImplemented
 
 
 def _unary(name: str, declared: Op | Function) -> Callable[..., Any]:
@@ -218,6 +244,25 @@ OPERATORS: dict[str, tuple[str, Callable[[str, Any], Callable[..., Any]]]] = {
     **{f"__{name}__": (path, _unary) for name, path in UNARY.items()},
 }
 """What carries out each operator, as in `BINARY`, and what makes a method of it."""
+
+
+def _reported(name: str) -> Any:
+    """What ``__torch_function__`` gets as ``func`` for the attribute *name*, None for that itself: for an operator the
+    function, or the in-place form, that it stands for; so for a reflected one whose operands may change places.
+    """
+    form = "add" if name == "__radd__" else "mul" if name == "__rmul__" else name.strip("_")
+    if not name.startswith("__"):
+        return None
+    if form in _FUNCTIONS:
+        return PUBLIC[_FUNCTIONS[form]].call
+    return getattr(Tensor, f"{_FUNCTIONS[form[1:]]}_", None) if form[:1] == "i" and form[1:] in _FUNCTIONS else None
+
+
+_FUNCTIONS = {
+    "add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "neg": "neg", "abs": "abs", "pos": "positive",
+    "matmul": "matmul", "mod": "remainder", "pow": "pow", "floordiv": "floor_divide",
+    "lt": "lt", "le": "le", "gt": "gt", "ge": "ge",
+}  # fmt: skip
 
 
 def from_array(other: Any) -> Tensor | bool | None:

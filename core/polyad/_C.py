@@ -1,0 +1,16 @@
+"""Names that programs ask of PyTorch's compiled module ``torch._C``: switches of ``__torch_function__``."""
+
+from __future__ import annotations
+
+from .dispatch.overriding import (
+    disabled as _disabled_torch_function_impl,
+    functions_off as DisableTorchFunctionSubclass,
+)
+
+__all__ = ["DisableTorchFunction", "DisableTorchFunctionSubclass", "_disabled_torch_function_impl"]
+
+
+class DisableTorchFunction(DisableTorchFunctionSubclass):
+    """While it is entered, neither objects nor modes are asked for ``__torch_function__``."""
+
+    level = 2
