@@ -214,6 +214,7 @@ _LAZY_MODULES = frozenset(
     {
         "__config__",
         "_dynamo",
+        "_higher_order_ops",
         "_inductor",
         "_utils",
         "accelerator",
