@@ -87,7 +87,7 @@ def _scan(combine_fn: Function, carry: Tensors, xs: Tensors, reverse: bool, used
         _check_alike("scan", "combine_fn returns other tensors than for another slice", (rows or [row])[0], row)
         carry = new
         rows.append(row)
-    return [*_own(carry), *_stacked(rows[::-1] if reverse else rows, xs)]
+    return [*_own(carry), *_stack_rows(rows[::-1] if reverse else rows, xs)]
 
 
 def _map(f: Function, xs: Tensors, used: Tensors) -> list[Tensor]:
@@ -96,7 +96,7 @@ def _map(f: Function, xs: Tensors, used: Tensors) -> list[Tensor]:
         row = _call_pure("map", f, (*slices, *used))
         _check_alike("map", "f returns other tensors than for another slice", (rows or [row])[0], row)
         rows.append(row)
-    return _stacked(rows, xs)
+    return _stack_rows(rows, xs)
 
 
 COND = _effect("cond", _cond, (0, 3), Bodies((1, 2), (3,), decides=0))
@@ -113,7 +113,7 @@ def _slices(xs: Tensors, reverse: bool) -> Any:
     return rows[::-1] if reverse else rows
 
 
-def _stacked(rows: list[list[Tensor]], xs: Tensors) -> list[Tensor]:
+def _stack_rows(rows: list[list[Tensor]], xs: Tensors) -> list[Tensor]:
     count = xs[0].shape[0]
     if len(rows) == count:
         return [stack(column) for column in zip(*rows, strict=True)]
@@ -259,7 +259,7 @@ def _title(called: Any) -> str:
     return getattr(called, "__name__", None) or type(called).__name__
 
 
-def _tensors(name: str, what: str, value: Any) -> tuple[list[Tensor], Tree]:
+def _flatten_tensors(name: str, what: str, value: Any) -> tuple[list[Tensor], Tree]:
     leaves, tree = flatten(value)
     for leaf in leaves:
         if not isinstance(leaf, Tensor):
@@ -329,7 +329,7 @@ def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], o
     if isinstance(pred, (bool, int, float)):
         return (true_fn if pred else false_fn)(*operands)
     _check_truth("cond: pred", check_tensor(pred, "cond", "pred"))
-    given, tree = _tensors("cond", "operands", operands)
+    given, tree = _flatten_tensors("cond", "operands", operands)
     first, second = _Branch("cond", true_fn, tree), _Branch("cond", false_fn, tree)
     second.other, first.other = first, second
     found = COND.call(pred, first, second, tuple(given))
@@ -356,7 +356,7 @@ def while_loop(cond_fn: Callable[..., Any], body_fn: Callable[..., Any], carried
     """
     _check_functions("while_loop", cond_fn=cond_fn, body_fn=body_fn)
     _check_sequence("while_loop", "carried_inputs", carried_inputs)
-    carried, tree = _tensors("while_loop", "carried_inputs", tuple(carried_inputs))
+    carried, tree = _flatten_tensors("while_loop", "carried_inputs", tuple(carried_inputs))
     found = WHILE_LOOP.call(_Truth("while_loop", cond_fn, tree), _Flat("while_loop", body_fn, tree, tree), carried, ())
     return tree.build(found)
 
@@ -378,8 +378,8 @@ def scan(combine_fn: Callable[..., Any], init: Any, xs: Any, *, dim: int = 0, re
     (tensor(6), tensor([0, 2, 9]))
     """
     _check_functions("scan", combine_fn=combine_fn)
-    carry, tree = _tensors("scan", "init", init)
-    given, tree_of_xs = _tensors("scan", "xs", xs)
+    carry, tree = _flatten_tensors("scan", "init", init)
+    given, tree_of_xs = _flatten_tensors("scan", "xs", xs)
     if not carry:
         raise ArgumentTypeError("scan: init holds no tensor", fix="use map where nothing is carried")
     if type(dim) is not int or not isinstance(reverse, bool):
@@ -412,9 +412,9 @@ def map_over(f: Callable[..., Any], xs: Any, *args: Any) -> Any:
     tensor([ 5, 10, 15])
     """
     _check_functions("map", f=f)
-    given, tree = _tensors("map", "xs", xs)
+    given, tree = _flatten_tensors("map", "xs", xs)
     _check_length("map", given, 0)
-    further, tree_of_args = _tensors("map", "args", args)
+    further, tree_of_args = _flatten_tensors("map", "args", args)
     flat = _Flat("map", f, Tree(tuple, (), (tree, *tree_of_args.children)))
     found = MAP.call(flat, given, tuple(further))
     assert flat.result is not None
