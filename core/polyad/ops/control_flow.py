@@ -48,6 +48,7 @@ def _effect(name: str, body: Function, reads: tuple[int, ...], bodies: Bodies) -
 
 
 def _cond(pred: Tensor, true_fn: Function, false_fn: Function, operands: Tensors) -> list[Tensor]:
+    _check_truth("cond: pred", pred)
     if has_data(innermost(pred)) and not differs(pred):
         return _own(_call_pure("cond", true_fn if pred.item() else false_fn, operands))
     found, other = _call_pure("cond", true_fn, operands), _call_pure("cond", false_fn, operands)
@@ -328,7 +329,7 @@ def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], o
     _check_sequence("cond", "operands", operands)
     if isinstance(pred, (bool, int, float)):
         return (true_fn if pred else false_fn)(*operands)
-    _check_truth("cond: pred", check_tensor(pred, "cond", "pred"))
+    check_tensor(pred, "cond", "pred")
     given, tree = _flatten_tensors("cond", "operands", operands)
     first, second = _Branch("cond", true_fn, tree), _Branch("cond", false_fn, tree)
     second.other, first.other = first, second
