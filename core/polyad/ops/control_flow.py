@@ -364,7 +364,8 @@ def while_loop(cond_fn: Callable[..., Any], body_fn: Callable[..., Any], carried
 
 def scan(combine_fn: Callable[..., Any], init: Any, xs: Any, *, dim: int = 0, reverse: bool = False) -> tuple[Any, Any]:
     """``carry, y = combine_fn(carry, x)`` for each slice *x* of *xs* along *dim*, from the last if *reverse*; returns
-    the last carry, and the ``y`` of all slices, stacked along a new first dimension in the order of *xs*.
+    the last carry, and the ``y`` of all slices in the order of *xs*, stacked along a new dimension: *dim*, or the first
+    if the result has not as many.
 
     *init*, the first carry, and *xs* are tensors or nested lists, tuples and dicts of them; *xs* have the same size in
     *dim*. Each carry is alike in structure, shapes, dtypes and device. *combine_fn* may use other tensors, and may not
@@ -381,20 +382,23 @@ def scan(combine_fn: Callable[..., Any], init: Any, xs: Any, *, dim: int = 0, re
     _check_functions("scan", combine_fn=combine_fn)
     carry, tree = _flatten_tensors("scan", "init", init)
     given, tree_of_xs = _flatten_tensors("scan", "xs", xs)
+    if not given:
+        return init, []
     if not carry:
         raise ArgumentTypeError("scan: init holds no tensor", fix="use map where nothing is carried")
     if type(dim) is not int or not isinstance(reverse, bool):
         raise ArgumentTypeError(
             f"scan: dim is {safe_repr(dim)}, reverse {safe_repr(reverse)}", fix="pass an int and a bool"
         )
-    if dim < 0 and given:
+    if dim < 0:
         dim += given[0].ndim
     _check_length("scan", given, dim)
     step = _Step("scan", combine_fn, Tree(tuple, (), (tree, tree_of_xs)))
     step.carry = tree
     found = SCAN.call(step, carry, [x.movedim(dim, 0) if dim else x for x in given], reverse, ())
     assert step.result is not None
-    return tree.build(found[: tree.count]), step.result.children[1].build(found[tree.count :])
+    rows = [row.movedim(0, dim) if 0 < dim < row.ndim else row for row in found[tree.count :]]
+    return tree.build(found[: tree.count]), step.result.children[1].build(rows)
 
 
 def map_over(f: Callable[..., Any], xs: Any, *args: Any) -> Any:

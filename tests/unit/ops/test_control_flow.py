@@ -26,12 +26,12 @@ def same(got, wanted) -> bool:
     return type(got) is type(wanted) and len(got) == len(wanted) and all(map(same, got, wanted))
 
 
-def by_hand(combine, carry, xs, reverse=False):
+def by_hand(combine, carry, xs, dim, reverse):
     rows = []
-    for x in reversed(list(xs)) if reverse else list(xs):
+    for x in reversed(xs.unbind(dim)) if reverse else xs.unbind(dim):
         carry, row = combine(carry, x)
         rows.append(row)
-    return carry, torch.stack(rows[::-1] if reverse else rows)
+    return carry, torch.stack(rows[::-1] if reverse else rows, dim)
 
 
 def both_gradients(function, *leaves: Tensor) -> list[list[Tensor]]:
@@ -100,7 +100,7 @@ def test_scan_is_a_loop(dim: int, reverse: bool) -> None:
         return torch.cat([carry[None], rows])
 
     def wanted(init, xs):
-        carry, rows = by_hand(combine, init, xs.movedim(dim, 0), reverse)
+        carry, rows = by_hand(combine, init, xs, dim, reverse)
         return torch.cat([carry[None], rows])
 
     assert same(scanned(init, xs), wanted(init, xs))
@@ -117,6 +117,14 @@ def test_scan_of_structures() -> None:
     )
     assert same(carry, {"a": torch.tensor(24), "b": torch.full((2,), 3.0)})
     assert same(rows, [torch.tensor([1, 2, 6]), (torch.ones(3, 2),)])
+
+
+def test_what_scan_returns_for_results_of_few_dimensions_and_for_nothing() -> None:
+    xs = sample(2, 3)
+    assert same(scan(lambda c, x: (c, x.sum()), ONE, xs, dim=1)[1], xs.sum(0))
+    last, rows = scan(lambda c, x: (c, x), ONE, {})
+    assert last is ONE
+    assert rows == []
 
 
 def test_map_is_a_loop() -> None:
@@ -294,7 +302,6 @@ WRONG = {
     "carry": (ArgumentTypeError, "returns the carry", lambda: scan(lambda c, x: ([c], c), ONE, ONE)),
     "carried shape": (ShapeError, "another carry", lambda: scan(lambda c, x: (c[:1], c), ONE, ONE)),
     "no slices": (ShapeError, "have no slices", lambda: scan(lambda c, x: (c, c), ONE, ONE[:0])),
-    "no xs": (ArgumentTypeError, "xs holds no tensor", lambda: scan(lambda c, x: (c, c), ONE, [])),
     "no init": (ArgumentTypeError, "init holds no tensor", lambda: scan(lambda c, x: (c, c), (), ONE)),
     "lengths": (ShapeError, "different sizes", lambda: scan(lambda c, x: (c, c), ONE, (ONE, ONE[:1]))),
     "dim": (ShapeError, "no dimension 1", lambda: scan(lambda c, x: (c, c), ONE, ONE, dim=1)),
