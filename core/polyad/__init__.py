@@ -223,6 +223,7 @@ _LAZY_MODULES = frozenset(
         "_C",
         "__config__",
         "_dynamo",
+        "_higher_order_ops",
         "_inductor",
         "_utils",
         "accelerator",

@@ -3,6 +3,8 @@
 Written by ``python -m polyad.ops.declaring.stubs``; do not edit.
 """
 
+from .ops.control_flow import cond as cond
+from .ops.control_flow import while_loop as while_loop
 from .ops.creation.factories import arange as arange
 from .ops.creation.factories import as_tensor as as_tensor
 from .ops.creation.factories import asarray as asarray

@@ -24,6 +24,7 @@ class ActiveMode(Protocol):
 
     alters: bool
     differentiates: bool
+    holds_bodies: bool
 
     def dispatch(self, op: Any, args: tuple[Any, ...]) -> Any: ...
 

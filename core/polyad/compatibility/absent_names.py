@@ -117,12 +117,6 @@ COMPILED = (
         Attribute CompilationUnit ScriptFunction export_opnames trace_module
         """,
     ),
-    *_in(
-        "",
-        """
-        cond
-        """,
-    ),
 )
 
 MASKED_BLOCKS = (

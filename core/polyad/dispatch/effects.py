@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from .modes import through_modes
 
@@ -43,6 +43,7 @@ class Result(Enum):
     COMMON = "as HOST, but one answer for all samples of a batch (`polyad.func.vmap`) together"
     CHECK = "None: it raises unless the elements are as they must be, those of all samples of a batch together"
     FRESH = "a tensor over new memory, without history and tangent"
+    COMPUTED = "tensors over new memory, with the history and the tangents of what computed them"
     COPY = "a tensor over new memory that holds the argument's elements, with its history and tangent"
     ALIAS = (
         "another tensor over the argument's memory, of its layout, history and tangent; for a list, an alias of each"
@@ -74,6 +75,25 @@ class Record(Enum):
     )
 
 
+class Bodies(NamedTuple):
+    """Which arguments of an effect are functions: of tensors, that give a list of tensors, and do no more.
+
+    Who holds an effect whole, as a tracer does, holds them as graphs. Tensors that a function uses and is not given
+    become arguments then: the effect's last argument is a tuple to which they are added.
+
+    Attributes:
+        functions: their positions.
+        operands: the positions of the arguments whose tensors each function is given, in order.
+        slices: the one of these whose tensors are given slice by slice, along their first dimension.
+        decides: the tensor, or the function that gives one, by which the host decides what is called next.
+    """
+
+    functions: tuple[int, ...]
+    operands: tuple[int, ...]
+    slices: int | None = None
+    decides: int | None = None
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Effect:
     """An effect, as modes see it beside `Op`. Numbers are positions of arguments.
@@ -95,6 +115,7 @@ class Effect:
         op: the op that an in-place form comes down to, if any.
         packed: whether the arguments are those of a function, as (first, other positional, keyword arguments).
         caller: for an effect that many functions share, the argument that names the function that the user called.
+        bodies: which arguments are functions, of control flow (`polyad.ops.control_flow`).
     """
 
     name: str
@@ -110,6 +131,7 @@ class Effect:
     op: Op | None = None
     packed: bool = False
     caller: int | None = None
+    bodies: Bodies | None = None
 
     kind: ClassVar[str] = "effect"
     outputs: ClassVar[tuple[str, ...]] = ()

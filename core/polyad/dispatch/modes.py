@@ -29,10 +29,13 @@ class Mode:
         alters: whether it changes results, as vmap does; what is computed again later
             (`polyad.utils.checkpoint`) is computed under such modes again.
         differentiates: whether what is computed under it may be differentiated, now or later.
+        holds_bodies: whether it is shown control flow whole (`polyad.dispatch.effects.Bodies`); others see the calls of
+            the branches and loops that run.
     """
 
     alters = False
     differentiates = True
+    holds_bodies = False
 
     def dispatch(self, op: Op | Effect, args: tuple[Any, ...]) -> Any:
         """Do what the mode does for a call of *op*; ``op.call(*args)`` passes it on.

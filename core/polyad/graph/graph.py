@@ -70,6 +70,11 @@ class Node:
         return {} if isinstance(self.op, Effect) else dict(zip(self.op.params, self.args[len(self.op.operands) :]))
 
     @property
+    def bodies(self) -> tuple[Graph, ...]:
+        """The graphs among the arguments: the functions of control flow (`polyad.cond` and others)."""
+        return tuple(leaves_of(self.args, Graph)) if isinstance(self.op, Effect) and self.op.bodies else ()
+
+    @property
     def results(self) -> tuple[int, ...]:
         """The numbers of the values that come back."""
         return tuple(numbers(self.outputs))
@@ -138,13 +143,13 @@ class Graph:
     @property
     def depends_on_strides(self) -> bool:
         """Whether there is a view or a write: whether a program takes a view or copies follows from strides."""
-        views = any(isinstance(node.op, Op) and node.op.kind == "view" for node in self.nodes)
+        views = any(isinstance(node.op, Op) and node.op.kind == "view" for node in nodes_within(self))
         return views or any(value.version for value in self.values)
 
     @property
     def state(self) -> dict[str, Tensor | Generator]:
         """The tensors and generators that the graph holds on to, by name: what its text leaves out."""
-        drawn = leaves_of([node.args for node in self.nodes], Generator)
+        drawn = leaves_of([node.args for node in nodes_within(self)], Generator)
         own = [one for one in dict.fromkeys(drawn) if one is not default_generator]
         tensors = {constant.value.name: constant.tensor for constant in self.constants}
         return {**tensors, **{f"generator {number}": one for number, one in enumerate(own)}}
@@ -183,6 +188,14 @@ class Graph:
         from .replay import replay
 
         return replay(self, args, kwargs)
+
+
+def nodes_within(graph: Graph) -> Iterator[Node]:
+    """The nodes of a graph, each followed by those of its bodies."""
+    for node in graph.nodes:
+        yield node
+        for body in node.bodies:
+            yield from nodes_within(body)
 
 
 def numbers(structure: Any) -> list[int]:

@@ -13,6 +13,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from .. import return_types
@@ -29,7 +30,7 @@ from ..tensor import Tensor
 from .building import Draft, Memory, Seen
 from .graph import Graph, Node
 from .structure import Ref, leaves_of, replace
-from .text import PLAIN_NAME, VERSION, named
+from .text import BODY, PLAIN_NAME, VERSION, named
 from .values import ModuleCall, Refusal, Scalar
 from .verify import verify
 
@@ -72,7 +73,7 @@ def parse(text: str, state: Mapping[str, Any] | None = None) -> Graph:
     >>> polyad.graph.parse(graph.text)(polyad.tensor([3.0, 4.0]))
     tensor([6., 8.])
     """
-    return _Reader(state or {}).read(text)
+    return verify(_Reader(state or {}).read(text.split("\n")))
 
 
 @dataclass(frozen=True)
@@ -133,8 +134,11 @@ class Wrong(Exception):
 
 
 class _Reader:
-    def __init__(self, state: Mapping[str, Any]) -> None:
-        self.state = state
+    """What reads a graph, a body of a call *within* another from a line on, so many levels deep."""
+
+    def __init__(self, state: Mapping[str, Any], first: int = 0, within: str = "", level: int = 0) -> None:
+        self.state, self.first, self.within, self.level = state, first, within, level
+        self.bodies: list[Graph] = []
         self.draft = Draft()
         self.labels: dict[str, int] = {}
         self.memories: dict[int, int] = {}
@@ -142,14 +146,20 @@ class _Reader:
         self.calls: dict[int, ModuleCall] = {}
         self.where = ""
 
-    def read(self, text: str) -> Graph:
+    def read(self, lines: list[str]) -> Graph:
         number = 0
         try:
-            lines = text.split("\n")
             head = self.head(lines[0])
             while (number := number + 1) < len(lines) - 1:
                 self.where = ""
+                below = number + 1
+                while below < len(lines) and lines[below].startswith(BODY):
+                    below += 1
+                self.bodies = self.read_bodies(lines[number + 1 : below], number + 1)
                 self.row(_Line(lines[number]))
+                if self.bodies:
+                    raise Wrong("graphs are below it, and it has no bodies")
+                number = below - 1
             number, self.where = len(lines) - 1, ""
             last = _Line(lines[-1])
             last.take("return")
@@ -161,10 +171,24 @@ class _Reader:
                 raise
             said = error.message if isinstance(error, PolyadError) else str(error)
             raise InvalidGraph(
-                f"parse: line {number + 1}{self.where}: {said}", fix="use another copy, or capture the graph again"
+                f"parse: line {self.first + number + 1}{self.within}{self.where}: {said}",
+                fix="use another copy, or capture the graph again",
             ) from error
-        verify(graph)
         return graph
+
+    def read_bodies(self, lines: list[str], first: int) -> list[Graph]:
+        """The graphs below a call, in lines from the one numbered *first* on."""
+        if not lines:
+            return []
+        if self.level == DEEPEST:
+            raise Wrong(f"it is nested more than {DEEPEST} levels deep")
+        lines = [line[len(BODY) :] for line in lines]
+        heads = [at for at, line in enumerate(lines) if not (at and line.startswith(" "))]
+        found: list[Graph] = []
+        for at, end in pairwise([*heads, len(lines)]):
+            within = f"{self.within}, node {len(self.draft.nodes)}, body {len(found)}"
+            found.append(_Reader(self.state, self.first + first + at, within, self.level + 1).read(lines[at:end]))
+        return found
 
     def head(self, text: str) -> tuple[str, tuple[Any, ...], dict[str, Any]]:
         found = _HEAD.match(text)
@@ -250,6 +274,10 @@ class _Reader:
             raise Wrong("there is no such op or effect")
         args, kwargs = self.given(line)
         arguments = self.resolved(_as_recorded(op, args, kwargs))
+        held = leaves_of(arguments, Graph)
+        if len(held) != len(self.bodies) or any(one is not other for one, other in zip(held, self.bodies, strict=True)):
+            raise Wrong(f"{len(self.bodies)} graphs are below it, and it does not name each of them once, in order")
+        self.bodies = []
         results = leaves_of(left, _Name)
         before = [memory.version for memory in self.draft.memories]
         for position, one in enumerate(results):
@@ -490,6 +518,11 @@ class _Reader:
             return slice(*values)
         if name == "generator" and len(values) == 1:
             return self.generator(values[0])
+        if name == "body" and len(values) == 1:
+            number = values[0]
+            if type(number) is not int or not 0 <= number < len(self.bodies):
+                raise Wrong(f"there is no body {number!r} below it")
+            return self.bodies[number]
         if name == "refusal" and len(values) == 2 and isinstance(values[0], str) and isinstance(values[1], str):
             kinds = {kind.__name__: kind for kind in _kinds(PolyadError)}
             if values[0] not in kinds:

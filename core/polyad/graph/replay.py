@@ -5,10 +5,11 @@ So a replay records gradients, obeys modes, writes where the function wrote and 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..base.state import state
+from ..dispatch.effects import Effect
 from ..errors import ArgumentError, ArgumentTypeError, DeviceError, DTypeError, ShapeError
 from ..tensor import Tensor
 from .graph import Graph, Node
@@ -24,6 +25,30 @@ def replay(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if constant.fixed:
             _check(graph, f"constant {constant.value.name}", constant.value, constant.tensor)
         found[constant.value.number] = constant.tensor
+    return _run(graph, found)
+
+
+def as_function(graph: Graph) -> Callable[..., list[Tensor]]:
+    """What runs a body of control flow, for tensors in the order of its inputs. Where it depends on how they lie, it is
+    given copies of those that lie in another way than captured: a loop begins with whatever it is given.
+    """
+    inputs = [graph.values[ref.number] for ref in graph.arguments[0]]
+
+    def run(*tensors: Tensor) -> list[Tensor]:
+        found: dict[int, Tensor] = {}
+        for value, tensor in zip(inputs, tensors, strict=True):
+            if not _lies_alike(tensor.stride(), value) and graph.depends_on_strides:
+                tensor = tensor.contiguous()
+            _check(graph, f"%{value.name}", value, tensor)
+            found[value.number] = tensor
+        results: list[Tensor] = _run(graph, found)
+        return results
+
+    run.__name__ = graph.name
+    return run
+
+
+def _run(graph: Graph, found: dict[int, Tensor]) -> Any:
     asked = graph._asked
     if not asked:
         asked.append(compile_graph(graph))
@@ -42,7 +67,10 @@ def replay(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 def _carry_out(graph: Graph, node: Node, found: dict[int, Tensor]) -> None:
     try:
-        _store(node.outputs, node.op.call(*_substitute(node.args, found)), found)
+        args = _substitute(node.args, found)
+        if isinstance(node.op, Effect) and node.op.bodies is not None:
+            args = replace(args, Graph, as_function)
+        _store(node.outputs, node.op.call(*args), found)
     except Exception as error:
         resized = _resized(graph, node, found)
         if resized is None:

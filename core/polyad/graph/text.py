@@ -6,6 +6,9 @@
         %0@1 = add_(%0, 1)    float32 (2,) on cpu in s1@1           # model.py:13
         return %0@1
 
+The functions of control flow, ``%2 = cond(%p, body(0), body(1), (%x,))``, are graphs, written below the call and deeper
+by two steps.
+
 ``%0@1`` is tensor 0 after its first change, ``s1@1`` storage 1 after the first write to it. ``by (1, 2)`` are strides
 that are not row-major, ``from 4`` is an offset. ``%a@1; %b@1 = add_(...)``: the call also changes what %b shows. Memory
 that is larger than what is shown of it has a line, ``s0  96 bytes``, and so has each call of a submodule, which nodes
@@ -37,8 +40,12 @@ from .graph import Graph, Node
 from .structure import Ref
 from .values import Refusal, Scalar, Value
 
-VERSION = 1
-"""The version of the text: raised when something is written that earlier readers do not know."""
+VERSION = 2
+"""The version of the text: raised when something is written that earlier readers do not know. A graph is written in the
+earliest that says it: since 2 calls have bodies.
+"""
+BODY = " " * 8
+"""What the lines of a call's bodies begin with."""
 
 PLAIN_NAME = re.compile(r"[A-Za-z_0-9][\w.]*(?:\[\d+\])*", re.ASCII)
 PLAIN_LINE = re.compile(r"[^\s,\"]+:\d+")
@@ -46,7 +53,7 @@ WIDEST = 60
 FEW = 16
 """Numbers that are written one by one; more are written as bytes."""
 
-FRIENDS = {"anywhere": "any", "check_all": "any", "to_device": "to"}
+FRIENDS = {"anywhere": "any", "check_all": "any", "to_device": "to", "scan": "cond", "map": "cond"}
 """Names of the catalogue that modules declare beside effects of other names."""
 
 
@@ -76,10 +83,12 @@ def ends_of(graph: Graph) -> dict[int, int]:
 
 
 class _Writer:
-    def __init__(self, graph: Graph, exact: bool) -> None:
+    def __init__(self, graph: Graph, exact: bool, generators: dict[int, str] | None = None) -> None:
         self.graph, self.exact, self.checks = graph, exact, False
         self.labels = labels_of(graph.values)
-        self.generators = {id(one): name for name, one in graph.state.items() if isinstance(one, Generator)}
+        self.bodies: list[Graph] = []
+        own = {id(one): name for name, one in graph.state.items() if isinstance(one, Generator)}
+        self.generators = own if generators is None else generators
 
     def text(self) -> str:
         graph = self.graph
@@ -91,12 +100,21 @@ class _Writer:
             remark = "# constant, by reference" + ("" if constant.fixed else ", resized")
             rows.append((self.labels[constant.value.number], self.described(constant.value), remark))
         rows += [(f"call {one.number}", f"{one.class_name} {json.dumps(one.path)}", "") for one in self.calls()]
+        first = len(rows)
         rows += [self.row(node) for node in graph.nodes]
         widths = [min(WIDEST, max((len(row[column]) for row in rows), default=0)) for column in (0, 1)]
         lines = [f"    {left:<{widths[0]}}  {right:<{widths[1]}}  {remark}".rstrip() for left, right, remark in rows]
+        for at in reversed(range(len(graph.nodes))):
+            lines[first + at + 1 : first + at + 1] = self.below(graph.nodes[at])
         args, kwargs = graph.arguments
-        head = f"graph {VERSION} of {json.dumps(graph.name)} ({self.given(args, kwargs)})"
+        version = VERSION if any(node.bodies for node in graph.nodes) else 1
+        head = f"graph {version} of {json.dumps(graph.name)} ({self.given(args, kwargs)})"
         return "\n".join([head, *lines, f"    return {self.literal(graph.outputs)}"])
+
+    def below(self, node: Node) -> list[str]:
+        """The lines of a call's bodies."""
+        texts = [_Writer(body, self.exact, self.generators).text() for body in node.bodies]
+        return [BODY + line for text in texts for line in text.split("\n")]
 
     def calls(self) -> Any:
         found = {call.number: call for node in self.graph.nodes for call in node.modules}
@@ -138,6 +156,7 @@ class _Writer:
         return f"# {text}" if text else ""
 
     def called(self, node: Node) -> str:
+        self.bodies.clear()
         self.checks = isinstance(node.op, Effect) and node.op.result is Result.CHECK
         if isinstance(node.op, Effect):
             args, kwargs = node.op.arguments(node.args)
@@ -164,6 +183,9 @@ class _Writer:
         plain = PLAIN.get(type(item))
         if plain is not None:
             return plain(item)
+        if isinstance(item, Graph):
+            self.bodies.append(item)
+            return f"body({len(self.bodies) - 1})"
         if isinstance(item, Generator):
             name = self.generators.get(id(item))
             return "default_generator" if name is None else f"generator({name.rpartition(' ')[2]})"

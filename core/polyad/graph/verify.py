@@ -6,6 +6,7 @@ what the op's own rules have them be. The last is asked by making each call of a
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ..base.device import Device
@@ -13,7 +14,7 @@ from ..base.dtypes import uint8
 from ..base.state import state
 from ..devices.registry import tensor_type
 from ..dispatch.abstract import new_array
-from ..dispatch.effects import Effect, Result
+from ..dispatch.effects import Bodies, Effect, Result
 from ..dispatch.op import Op
 from ..dispatch.views import alias, layout_of
 from ..errors import InvalidGraph, NoData, PolyadError
@@ -43,13 +44,14 @@ class _Check:
     """One look at a graph.
 
     Attributes:
+        within: where the graph is, if it is a body: "node 3 (cond), body 0, ".
         at: the number of the node that is looked at.
         made: numbers of the values that there are so far.
         versions: of each storage that is shown so far, how often it was written.
     """
 
-    def __init__(self, graph: Graph) -> None:
-        self.graph = graph
+    def __init__(self, graph: Graph, within: str = "") -> None:
+        self.graph, self.within = graph, within
         self.at = 0
         self.made: set[int] = set()
         self.versions: dict[int, int] = {}
@@ -69,11 +71,11 @@ class _Check:
             raise self.wrong(None, f"value {_name(graph.values[min(missing)])} is made by no node")
 
     def wrong(self, node: Node | None, what: str) -> InvalidGraph:
-        where = ""
+        where = self.within
         if node is not None:
-            where = f"node {self.at} ({node.name}): "
+            where += f"node {self.at} ({node.name}), "
         return InvalidGraph(
-            f"{self.graph.name}: {where}{what}",
+            f"{self.graph.name}: {where[:-2]}{': ' if where else ''}{what}",
             notes={"line": node.line} if node is not None and node.line else {},
             fix="capture the graph again; if a pass made it, report the pass",
         )
@@ -108,10 +110,15 @@ class _Check:
                 writes |= self.make(node, number, known)
         if writes and not _may_write(node.op):
             raise self.wrong(node, f"it writes to s{min(writes)}, and {node.name} writes nothing")
-        if isinstance(node.op, Effect):
-            self.effect(node)
+        if isinstance(node.op, Op):
+            if len(node.args) != len(node.op.names):
+                raise self.wrong(node, f"it has {len(node.args)} arguments, and takes {len(node.op.names)}")
+            self.results(node)
+        elif node.op.bodies is not None:
+            self.bodies(node, node.op.bodies)
+            self.results(node)
         else:
-            self.op(node, node.op)
+            self.effect(node)
 
     def used(self, node: Node | None, structure: Any) -> None:
         """Values that are used are there, and show what their memory holds now."""
@@ -164,10 +171,38 @@ class _Check:
         if op.result is not Result.TARGET and result.storage is not given.storage and result.storage != given.storage:
             raise self.wrong(node, f"its result {_name(result)} does not show the memory of {_name(given)}")
 
-    def op(self, node: Node, op: Op) -> None:
-        """The results are those that the op's rules give."""
-        if len(node.args) != len(op.names):
-            raise self.wrong(node, f"it has {len(node.args)} arguments, and takes {len(op.names)}")
+    def bodies(self, node: Node, bodies: Bodies) -> None:
+        """Functions are graphs that hold together, that fit what they are given, and that leave it as it is."""
+        count = max(*bodies.functions, *bodies.operands) + 1
+        if len(node.args) != count:
+            raise self.wrong(node, f"it has {len(node.args)} arguments, and takes {count}")
+        given = []
+        for position in bodies.operands:
+            values = [self.graph.values[number] for number in numbers(node.args[position])]
+            given += [(one.shape[position == bodies.slices :], one.dtype, one.device) for one in values]
+        for number, position in enumerate(bodies.functions):
+            body, where = node.args[position], f"body {number}"
+            if not isinstance(body, Graph):
+                raise self.wrong(node, f"its argument {position} is no graph")
+            _Check(body, f"{self.within}node {self.at} ({node.name}), {where}, ").run()
+            refs, named = body.arguments
+            outputs = body.outputs if isinstance(body.outputs, (list, tuple)) else [body.outputs]
+            listed = all(isinstance(ref, Ref) for ref in (*refs, *outputs)) and len(set(refs)) == len(refs)
+            if not listed or named or body.constants:
+                raise self.wrong(node, f"{where} is no function from tensors, each once, to a list of tensors")
+            inputs = [(one.shape, one.dtype, one.device) for one in map(body.values.__getitem__, numbers(refs))]
+            if len(inputs) != len(given):
+                raise self.wrong(node, f"{where} has {len(inputs)} inputs, and is given {len(given)} tensors")
+            for at, (wanted, got) in enumerate(zip(inputs, given, strict=True)):
+                if wanted != got:
+                    raise self.wrong(
+                        node, f"{where} has another shape, dtype or device for input {at} than it is given"
+                    )
+            if body.after:
+                raise self.wrong(node, f"{where} writes to what it is given")
+
+    def results(self, node: Node) -> None:
+        """The results are those that the op's rules, or the bodies, give."""
         try:
             found, places = _without_data(self.graph, node)
         except NoData:
@@ -225,6 +260,7 @@ def _without_data(graph: Graph, node: Node) -> tuple[Any, dict[int, Any]]:
     args = replace(node.args, Ref, tensor)
     args = replace(args, Device, lambda device: META)
     args = replace(args, Generator, lambda generator: Generator())
+    args = replace(args, Graph, _stand_in)
     modes, grad = state.modes, state.grad_enabled
     state.modes, state.grad_enabled = state.no_modes, False
     try:
@@ -232,6 +268,18 @@ def _without_data(graph: Graph, node: Node) -> tuple[Any, dict[int, Any]]:
     finally:
         state.modes, state.grad_enabled = modes, grad
     return result, {id(whole._storage): place for place, whole in found.items()}
+
+
+def _stand_in(body: Graph) -> Callable[..., list[Tensor]]:
+    """What gives the results of *body* without data."""
+
+    def called(*given: Tensor) -> list[Tensor]:
+        found = [body.values[number] for number in numbers(body.outputs)]
+        return [
+            Tensor._of(new_array(one.shape, one.dtype), tensor_type(one.dtype, META, not one.shape)) for one in found
+        ]
+
+    return called
 
 
 def _name(value: Value) -> str:

@@ -1,6 +1,7 @@
 """Calls as graphs: `capture` records what a function does as a `polyad.graph.Graph`, which prints and replays.
 
 capture.py     the mode that records
+bodies.py      the functions of control flow, recorded as graphs
 scripting.py   the decorators of PyTorch's compiler, under which code stays Python
 """
 

@@ -49,6 +49,8 @@ class Capture(Mode):
         names: names to show for tensors that turn out to be constants, by id.
     """
 
+    holds_bodies = True
+
     def __init__(self, names: Mapping[int, str] | None = None) -> None:
         self.names = dict(names or {})
         self._draft = Draft()
@@ -90,12 +92,17 @@ class Capture(Mode):
     def dispatch(self, op: Op | Effect, args: tuple[Any, ...]) -> Any:
         """Record the call and pass it on."""
         grad = state.grad_enabled
-        recorded = copied(replace(args, Tensor, self._ref))
         effect = op if isinstance(op, Effect) else None
+        called = args
+        if effect is not None and effect.bodies is not None:
+            from .bodies import hold_bodies  # whose captures are of this class
+
+            args, called = hold_bodies(self, effect, args)
+        recorded = copied(replace(args, Tensor, self._ref))
         if effect is not None and effect.record is Record.GRADIENT and args[effect.of]._grad is not None:
             self._ref(args[effect.of]._grad)  # the program may hold on to the gradient that is about to be replaced
         counts = [] if effect is None else _counts(args)
-        result = op.call(*args)
+        result = self.carry_out(op, called)
         written = [] if effect is None else self._written(effect, args, counts)
         if effect is None or not effect.to_host:
             outputs = _tensors_of(replace(result, Tensor, self._result))
@@ -108,6 +115,10 @@ class Capture(Mode):
         for tensor in written:
             self._ref(tensor)  # each version has a value
         return result
+
+    def carry_out(self, op: Op | Effect, args: tuple[Any, ...]) -> Any:
+        """Pass a call on."""
+        return op.call(*args)
 
     def add_input(self, tensor: Tensor, name: str) -> Ref:
         """Give an input a value; the same tensor has the same value."""

@@ -349,6 +349,9 @@ special_zeta
 }
 
 FUNCTIONS = {
+    "control_flow": """
+cond while_loop
+""",
     "creation.factories": """
 arange as_tensor asarray empty empty_like empty_permuted empty_strided full full_like ones ones_like range
 scalar_tensor tensor zeros zeros_like

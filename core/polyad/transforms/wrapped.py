@@ -95,6 +95,7 @@ class Wrapped(Tensor):
 
     _inner: Tensor
     _level: Transform
+    _batched = False
 
     @classmethod
     def _over(cls, level: Transform, inner: Tensor, array: Any, type_: TensorType) -> Any:
@@ -197,6 +198,15 @@ def innermost(tensor: Tensor) -> Tensor:
     while isinstance(tensor, Wrapped):
         tensor = tensor._inner
     return tensor
+
+
+def differs(tensor: Tensor) -> bool:
+    """Whether *tensor* holds something of its own for each sample of a batch that a transform maps over."""
+    while isinstance(tensor, Wrapped):
+        if tensor._batched:
+            return True
+        tensor = tensor._inner
+    return False
 
 
 def tracked_outside(value: Any) -> bool:

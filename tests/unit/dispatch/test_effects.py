@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 import polyad
-import polyad.jit  # declares an effect
+import polyad._higher_order_ops
+import polyad.jit  # declares an effect, as control flow does
 from polyad import Tensor, func
 from polyad.autograd import forward_ad
 from polyad.autograd.passing import pass_through
@@ -105,6 +106,18 @@ PROGRAMS: dict[str, list[Callable[[], Any]]] = {
         lambda: polyad.autograd.grad(x := made(), x, plain()),
         lambda: polyad.autograd.grad((x := made()) * 2, x, plain()),
     ],
+    "cond": [lambda: EFFECTS["cond"].through_modes(polyad.tensor(True), lambda x: [x * 2], lambda x: [x], (made(),))],
+    "while_loop": [
+        lambda: EFFECTS["while_loop"].through_modes(
+            lambda x, y: [x.sum() < 50], lambda x, y: [x * 2 + y], [made()], (plain(),)
+        )
+    ],
+    "scan": [
+        lambda: EFFECTS["scan"].through_modes(
+            lambda c, x, y: [c + x, x * y], [made()[0]], [plain()], False, (polyad.tensor(3.0),)
+        )
+    ],
+    "map": [lambda: EFFECTS["map"].through_modes(lambda x, y: [x * y], [made()], (polyad.tensor(3.0),))],
     # Of these there are many, all made in the same place.
     "add_": [lambda: made().add_(plain()), lambda: plain().add_(other=plain(), alpha=2)],
     "addcmul_": [lambda: plain().addcmul_(plain(), tensor2=plain())],
@@ -118,6 +131,8 @@ class Found(Exception):
 
 
 class Find(Mode):
+    holds_bodies = True
+
     def __init__(self, name: str) -> None:
         self.name = name
 
@@ -258,6 +273,8 @@ def prove(effect: Effect, runs: Callable[[int | None], list[Run]]) -> None:
         if effect.record is not Record.CUSTOM:
             _prove_memory(effect, run)
             _prove_result(effect, run)
+    if effect.bodies is not None:
+        _prove_bodies(effect, found[0])
     if effect.result in (Result.ANY, Result.RESIZED):
         assert memories == {True, False}, "it is never one of the two that it may be"
         assert effect.result is Result.RESIZED or effect.rebinds is None
@@ -310,6 +327,28 @@ def _prove_memory(effect: Effect, run: Run) -> None:
         assert np.array_equal(target, np.broadcast_to(elements, target.shape))
 
 
+def _prove_bodies(effect: Effect, run: Run) -> None:
+    """Functions are where they are said to be, get what is said, and the last argument is for more tensors."""
+    bodies = effect.bodies
+    assert [k for k, arg in enumerate(run.args) if callable(arg)] == list(bodies.functions)
+    assert isinstance(run.args[-1], tuple)
+    wanted = [
+        one[0] if k == bodies.slices else one
+        for k in bodies.operands
+        for one in tensors(run.args[k])
+    ]  # fmt: skip
+    calls = []
+    args = list(run.args)
+    for position in bodies.functions:
+        args[position] = lambda *given, called=args[position]: (calls.append(given), called(*given))[1]
+    effect.call(*args)
+    assert [one.tolist() for one in calls[0]] == [one.tolist() for one in wanted]
+    assert bodies.decides is None or bodies.decides in (*bodies.functions, *effect.reads)
+
+
+NEW = Result.FRESH, Result.COPY, Result.COMPUTED
+
+
 def _prove_result(effect: Effect, run: Run) -> None:
     result, word = run.result, effect.result
     looks = run.looks.get(effect.of, [])
@@ -325,9 +364,12 @@ def _prove_result(effect: Effect, run: Run) -> None:
         return
     given = run.arrays() + [look.grad._array for _, look in run.every() if look.grad is not None]
     assert tensors(result)
-    assert all(not shared(one._array, given) for one in tensors(result)) or word not in (Result.FRESH, Result.COPY)
+    assert all(not shared(one._array, given) for one in tensors(result)) or word not in NEW
     if word is Result.FRESH:
         assert all(one._node is None for one in tensors(result))
+    elif word is Result.COMPUTED:
+        assert effect.bodies is not None
+        assert any(one._node is not None for one in tensors(result))
     elif word is Result.COPY:
         assert np.array_equal(result._array, looks[0].array)
         assert leads_to(result._node, looks[0].node)

@@ -66,7 +66,7 @@ class Batched(Wrapped):
 
     def _show(self, view: Wrapped) -> None:
         super()._show(view)
-        self._batched, self._given_dim = view._batched, 0  # type: ignore[attr-defined]
+        self._batched, self._given_dim = view._batched, 0
 
     def _made_like(self, created: Tensor) -> Tensor:
         level = self._level
