@@ -7,6 +7,7 @@ from typing import Any
 from ..base.locks import RLock
 from ..base.shapes_and_strides import contiguous_strides, is_contiguous, is_dense
 from ..base.state import state
+from ..dispatch.effects import Effect, Record, Result, declare
 from ..dispatch.op import op_of
 from ..dispatch.views import layout_of
 from ..errors import ArgumentTypeError, AutogradError
@@ -24,7 +25,7 @@ def accumulate(leaf: Leaf, gradient: Tensor, create_graph: bool, shared: set[int
     """Add *gradient* to ``.grad`` of *leaf*, which makes it its own unless its id is in *shared*; then run the hooks
     that wait for this.
     """
-    tensor = leaf.tensor()
+    tensor: Any = leaf.tensor()
     if tensor is None or tensor._node is None:
         return  # it is gone, or requires no gradient any more
     if tensor._node.__class__ is not Leaf:
@@ -34,21 +35,12 @@ def accumulate(leaf: Leaf, gradient: Tensor, create_graph: bool, shared: set[int
             fix="do not write to leaves between forward and backward, or write to a clone()",
         )
     with _locks[leaf.seq % len(_locks)]:
-        present = tensor._grad
-        if present is None:
-            # A fresh gradient that nothing else holds is taken as it is; views and shared gradients are copied.
-            wanted = tensor._array.strides
-            if gradient._array.strides != wanted and not _same_order(gradient, tensor):
-                tensor._grad = _laid_out_as(tensor, gradient)
-            elif gradient._storage is None and id(gradient) not in shared:
-                tensor._grad = gradient
-                shared.add(id(gradient))
-            else:
-                tensor._grad = gradient.clone()
-        elif create_graph or present._node is not None:
-            tensor._grad = present + gradient
+        if state.modes:
+            ACCUMULATE_GRAD.through_modes(tensor, gradient, create_graph, id(gradient) in shared)
         else:
-            _add_to(present, gradient)
+            _accumulate(tensor, gradient, create_graph, id(gradient) in shared)
+        if tensor._grad is gradient:
+            shared.add(id(gradient))
     if leaf.accumulated_hooks:
         for hook in list(leaf.accumulated_hooks.values()):
             returned = hook(tensor)
@@ -58,6 +50,43 @@ def accumulate(leaf: Leaf, gradient: Tensor, create_graph: bool, shared: set[int
                     operands={"leaf": tensor},
                     fix="return None: nothing is replaced there; write to leaf.grad, or use register_hook",
                 )
+
+
+def _accumulate_grad(tensor: Tensor, gradient: Tensor, create_graph: bool, shared: bool) -> Tensor | None:
+    if state.modes:
+        return ACCUMULATE_GRAD.through_modes(tensor, gradient, create_graph, shared)  # type: ignore[no-any-return]
+    return _accumulate(tensor, gradient, create_graph, shared)
+
+
+def _accumulate(tensor: Tensor, gradient: Tensor, create_graph: bool, shared: bool) -> Tensor | None:
+    """Add *gradient* to ``.grad``, and return that; it is taken as it is if it is fresh and nothing else holds it."""
+    if tensor._node.__class__ is not Leaf:  # in a recorded step that is done again
+        if tensor._node is None:
+            return tensor._grad
+        raise AutogradError(
+            "accumulate_grad: the tensor was a leaf when the step was recorded, and has a history now",
+            operands={"tensor": tensor},
+            fix="give the step a leaf, or record it with such a tensor",
+        )
+    present = tensor._grad
+    if present is None:
+        wanted = tensor._array.strides
+        if gradient._array.strides != wanted and not _same_order(gradient, tensor):
+            tensor._grad = _laid_out_as(tensor, gradient)
+        elif gradient._storage is None and not shared:
+            tensor._grad = gradient
+        else:
+            tensor._grad = gradient.clone()
+    elif create_graph or present._node is not None:
+        tensor._grad = present + gradient
+    else:
+        _add_to(present, gradient)
+    return tensor._grad
+
+
+ACCUMULATE_GRAD = declare(
+    Effect("accumulate_grad", _accumulate_grad, _accumulate, reads=(1,), record=Record.GRADIENT, result=Result.GRADIENT)
+)
 
 
 def accumulate_early(leaf: Leaf, part: Tensor, shared: set[int], begun: set[Leaf]) -> bool:

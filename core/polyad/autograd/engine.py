@@ -28,6 +28,7 @@ from ..ops.pointwise.arithmetic import _add as add
 from ..ops.reductions.sums import sum_to
 from ..tensor import Tensor
 from ..tensor.storage import next_event
+from ..tensor.tensor import SET_GRAD
 from .accumulation import accumulate, accumulate_early, is_awaited
 from .anomaly import inspector
 from .hooks import run_after, run_before, run_tensor_hooks
@@ -105,7 +106,8 @@ class Pass:
         create_graph, needed, heap, arrived = self._create_graph, self._needed, self._heap, self._arrived
         state.grad_enabled, state.backward, inspect = create_graph, self, inspector()
         state.functions_off = functions or 1  # formulas compute with what tensors are, whatever their class
-        to_leaves = self._accumulate and not create_graph and needed is None and self._capture is None
+        # A mode may record the pass, to be done again where leaves have gradients or have none: then each gets its sum.
+        early = self._accumulate and not (create_graph or state.modes) and needed is None and self._capture is None
         last_users: dict[Node, list[Leaf]] | None = None
         node: Any = None
         freeing: Node | None = None  # the node whose turn it is, if this pass frees it
@@ -162,7 +164,7 @@ class Pass:
                         if receiver.__class__ is Leaf:
                             if part is gradient:
                                 self._share(part)
-                            if to_leaves and accumulate_early(receiver, part, self._shared, self._begun):
+                            if early and accumulate_early(receiver, part, self._shared, self._begun):
                                 continue
                             if last_users is None and self._accumulate and is_awaited(receiver):
                                 last_users = self.last_users(node)
@@ -460,7 +462,11 @@ def _after(node: Node, done: list[list[Any]], gradient: Any) -> list[list[Any]]:
 def _retain(node: Node, gradient: Tensor) -> None:
     tensor = node.retain() if node.retain is not None else None
     if tensor is not None:
-        tensor._grad = _copy(gradient) if tensor._grad is None else tensor._grad + gradient
+        kept = _copy(gradient) if tensor._grad is None else tensor._grad + gradient
+        if state.modes:
+            SET_GRAD.through_modes(tensor, kept)
+        else:
+            tensor._grad = kept
 
 
 def _with_history(node: Node, saved: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -287,8 +287,8 @@ class ForwardLevel(Mode):
         if effect.record is Record.CUSTOM:
             return effect.call(*args) if self._tangent_of(args) is None else self._function(effect, args)
         if effect.body is None or (
-            # A graph may lead to tensors with tangents, whatever the arguments are.
-            effect.record is not Record.FOLLOWED
+            # A graph, or ``.grad``, may lead to tensors with tangents, whatever the arguments are.
+            effect.record not in (Record.FOLLOWED, Record.GRADIENT)
             and all(self._tangent_of(args[position]) is None for position in effect.reads)
         ):
             return effect.call(*args)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..base.shapes_and_strides import Layout, reach
@@ -57,6 +58,13 @@ class Draft:
         self.memories: list[Memory] = []
         self.nodes: list[Node] = []
         self.constants: list[tuple[int, Tensor, bool]] = []
+
+    def copied(self) -> Draft:
+        """The same, to go on from."""
+        other = Draft()
+        other.seen, other.nodes, other.constants = [*self.seen], [*self.nodes], [*self.constants]
+        other.memories = [copy.copy(memory) for memory in self.memories]
+        return other
 
     def add(self, seen: Seen) -> int:
         """The number of a new value."""

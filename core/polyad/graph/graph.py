@@ -147,6 +147,11 @@ class Graph:
         return views or any(value.version for value in self.values)
 
     @property
+    def adds_gradients(self) -> bool:
+        """Whether a backward pass is part of it: which tensors get gradients follows from which require them."""
+        return any(isinstance(node.op, Effect) and node.op.result is Result.GRADIENT and node.op.reads for node in self)
+
+    @property
     def state(self) -> dict[str, Tensor | Generator]:
         """The tensors and generators that the graph holds on to, by name: what its text leaves out."""
         drawn = leaves_of([node.args for node in nodes_within(self)], Generator)

@@ -32,7 +32,7 @@ from .graph import Graph, Node
 from .structure import Ref, leaves_of, replace
 from .text import BODY, PLAIN_NAME, VERSION, named
 from .values import ModuleCall, Refusal, Scalar
-from .verify import verify
+from .verify import given_back, verify
 
 DEEPEST = 100
 LONGEST_NUMBER = 400
@@ -283,7 +283,9 @@ class _Reader:
         for position, one in enumerate(results):
             if position:
                 line.take(";")
-            self.add(one.label, self.described(line))
+            seen = self.described(line)
+            if one.label not in self.labels or not given_back(op):
+                self.add(one.label, seen)
         outputs: Any = self.resolved(left)
         kind = line.of_kind("name", "a type") if scalar else ""
         new = tuple([self.renew(label, before) for label in renewed])

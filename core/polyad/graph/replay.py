@@ -10,7 +10,7 @@ from typing import Any
 
 from ..base.state import state
 from ..dispatch.effects import Effect
-from ..errors import ArgumentError, ArgumentTypeError, DeviceError, DTypeError, ShapeError
+from ..errors import ArgumentError, ArgumentTypeError, AutogradError, DeviceError, DTypeError, ShapeError
 from ..tensor import Tensor
 from .graph import Graph, Node
 from .structure import Ref, leaves, replace
@@ -169,6 +169,14 @@ def _check(graph: Graph, name: str, value: Value, tensor: Any) -> None:
                 notes={"captured": str(value)},
                 fix="whether a program copies or takes a view follows from strides: pass x.contiguous() if the example "
                 "was contiguous, or capture again with an example that lies like this one",
+            )
+        if value.requires_grad != tensor.requires_grad and graph.adds_gradients:
+            requires = "requires a gradient" if tensor.requires_grad else "requires no gradient"
+            raise AutogradError(
+                f"{graph.name}: {name} {requires}, unlike the example, and a backward pass is part of the graph",
+                operands={"given": tensor},
+                notes={"captured": str(value)},
+                fix="which tensors get gradients is baked in: capture again with an example like this one",
             )
         return
     error: type[ShapeError | DTypeError | DeviceError]

@@ -168,6 +168,10 @@ class _Check:
         (given,), (result,) = [values[one] for one in of], [values[one] for one in node.results]
         if op.result is Result.TARGET and (result.layout, result.dtype) != (given.layout, given.dtype):
             raise self.wrong(node, f"its result {_name(result)} is not its argument {_name(given)}")
+        if op.result is Result.GRADIENT:
+            if (result.shape, result.dtype) != (given.shape, given.dtype):
+                raise self.wrong(node, f"its result {_name(result)} is no gradient of {_name(given)}")
+            return
         if op.result is not Result.TARGET and result.storage is not given.storage and result.storage != given.storage:
             raise self.wrong(node, f"its result {_name(result)} does not show the memory of {_name(given)}")
 
@@ -226,15 +230,17 @@ class _Check:
                 raise self.wrong(node, f"its result {_name(value)} is another view of s{place} than {node.name} takes")
 
 
-_OF = (Result.TARGET, Result.ALIAS, Result.DETACHED, Result.ENTRY)
+_OF = (Result.TARGET, Result.ALIAS, Result.DETACHED, Result.ENTRY, Result.GRADIENT)
 
 
 def _may_return(node: Node) -> set[int]:
     """The values that a call may give back though it did not make them: its arguments, or of some effects any."""
-    effect = node.op if isinstance(node.op, Effect) else None
-    if effect is not None and effect.result in (Result.ANY, Result.GRADIENT):
-        return set(node.results)
-    return set(numbers(node.args))
+    return set(node.results if given_back(node.op) else numbers(node.args))
+
+
+def given_back(op: Op | Effect) -> bool:
+    """Whether *op* may give back any tensor that there is, as a gradient that was passed on."""
+    return isinstance(op, Effect) and op.result in (Result.ANY, Result.GRADIENT)
 
 
 def _may_write(op: Op | Effect) -> bool:

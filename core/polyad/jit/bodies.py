@@ -118,6 +118,12 @@ class BodyCapture(Capture):
         return self._draft.finish(self.title, (tuple(self.inputs), {}), self.outputs)
 
     def dispatch(self, op: Op | Effect, args: tuple[Any, ...]) -> Any:
+        if isinstance(op, Effect) and op.record is Record.FOLLOWED and op.result is Result.NOTHING:
+            raise NotSupported(
+                f"{self.effect.name}: {self.title} calls {op.name}(), which adds to .grad",
+                notes={"line": user_line()},
+                fix="use autograd.grad() there, or call backward() on the result",
+            )
         self._modules = self.watcher._modules
         result = super().dispatch(op, args)
         for place in self._outside():
@@ -157,13 +163,7 @@ class BodyCapture(Capture):
         return {self._draft.seen[number].memory for number in numbers}
 
     def _check_outside(self, effect: Effect, args: tuple[Any, ...]) -> None:
-        """Raise for a call that changes a tensor from outside, or the gradients of any."""
-        if effect.record is Record.FOLLOWED and effect.result is Result.NOTHING:
-            raise NotSupported(
-                f"{self.effect.name}: {self.title} calls {effect.name}(), which adds to .grad",
-                notes={"line": user_line()},
-                fix="use autograd.grad() there, or call backward() on the result",
-            )
+        """Raise for a call that changes a tensor from outside."""
         changes = effect.of if effect.record in (Record.CHANGED, Record.GRADIENT) else effect.changes
         if changes is not None:
             outside = self._outside()

@@ -5,6 +5,10 @@ that memory that the program uses again. An unknown tensor is, in this order: an
 memory without history (a Parameter around a tensor), the gradient that a backward pass left at a known tensor, or a
 constant.
 
+A backward pass through history that the function itself made is entered: its ops and what it does to ``.grad`` are
+nodes, and replays need no history for it. Where it goes on into history from before, which a replay may find to be
+another, or uses what no mode saw, the pass is one node, and does the same again.
+
 Known limits, all of them PyTorch's trace's too: Python's decisions are baked in, those that depend on data with a
 warning; Python state that the function changes (counters, lists, an optimizer's first step) is changed once, when it is
 captured.
@@ -12,6 +16,7 @@ captured.
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import inspect
 import math
@@ -32,8 +37,10 @@ from ..graph.graph import GRAD_OF, Graph, Node
 from ..graph.replay import argument_name
 from ..graph.structure import Ref, copied, leaves, leaves_of, replace
 from ..graph.values import ModuleCall, Scalar
+from ..history.node import Output
 from ..tensor import Tensor
 from ..tensor.tensor import DETACH
+from .backward import Passes, taken_apart, takes_apart
 
 __all__ = ["BakedValueWarning", "Capture", "capture", "trace"]
 
@@ -50,6 +57,7 @@ class Capture(Mode):
     """
 
     holds_bodies = True
+    differentiates = False  # a pass does what it does without the mode
 
     def __init__(self, names: Mapping[int, str] | None = None) -> None:
         self.names = dict(names or {})
@@ -59,10 +67,14 @@ class Capture(Mode):
         self._numbers: dict[int, int] = {}
         self._by_array: dict[int, Tensor] = {}
         self._memory_by_array: dict[int, int] = {}
+        self._by_history: dict[tuple[Any, ...], Tensor] = {}
         self._with_grad: list[Tensor] = []
+        self._given: list[Tensor] = []
         # Identities are compared, so nothing that was seen may be freed and its id used again.
         self._alive: list[Any] = []
         self._grad_enabled = state.grad_enabled
+        self._passes = Passes()
+        self._missed = False
         self._modules: tuple[ModuleCall, ...] = ()
         self._calls = 0
 
@@ -90,7 +102,10 @@ class Capture(Mode):
         self._modules = self._modules[:-1]
 
     def dispatch(self, op: Op | Effect, args: tuple[Any, ...]) -> Any:
-        """Record the call and pass it on."""
+        """Record the call and pass it on, or what is inside of it."""
+        if state.grad_enabled and takes_apart(op, args):
+            with self:
+                return taken_apart(op, args)
         grad = state.grad_enabled
         effect = op if isinstance(op, Effect) else None
         called = args
@@ -99,13 +114,21 @@ class Capture(Mode):
 
             args, called = hold_bodies(self, effect, args)
         recorded = copied(replace(args, Tensor, self._ref))
-        if effect is not None and effect.record is Record.GRADIENT and args[effect.of]._grad is not None:
-            self._ref(args[effect.of]._grad)  # the program may hold on to the gradient that is about to be replaced
         counts = [] if effect is None else _counts(args)
-        result = self.carry_out(op, called)
+        if effect is not None and effect.record is Record.GRADIENT and args[effect.of]._grad is not None:
+            present = args[effect.of]._grad  # the program may hold on to it, though it may be replaced now
+            self._ref(present)
+            counts += _counts((present,))
+        if effect is not None and effect.record is Record.FOLLOWED and self._passes.enters(args[0]):
+            entered, result = self._enter_pass(effect, args)
+            if entered:
+                return result
+        else:
+            result = self.carry_out(op, called)
         written = [] if effect is None else self._written(effect, args, counts)
         if effect is None or not effect.to_host:
-            outputs = _tensors_of(replace(result, Tensor, self._result))
+            made = self._gradient if effect is not None and effect.result is Result.GRADIENT else self._result
+            outputs = _tensors_of(replace(result, Tensor, made))
             outputs = outputs if leaves_of(outputs, Ref) else None
         else:
             outputs = None if effect.result is Result.CHECK else self._read(op, result)
@@ -120,9 +143,24 @@ class Capture(Mode):
         """Pass a call on."""
         return op.call(*args)
 
+    def _enter_pass(self, effect: Effect, args: tuple[Any, ...]) -> tuple[bool, Any]:
+        """The result of a pass. Whether what it used is known, too; if not, nothing is recorded of it."""
+        kept = self._draft.copied(), {name: copy.copy(vars(self)[name]) for name in _BY_TENSOR}
+        count, before, self._missed = len(self._passes.histories), self._missed, False
+        with self, self._passes.inside():
+            result = effect.body(*args)  # type: ignore[misc]
+        missed, self._missed = self._missed, before
+        if missed:
+            self._draft, known = kept
+            vars(self).update(known)
+            del self._passes.histories[count:]
+            self._passes.opaque = True
+        return not missed, result
+
     def add_input(self, tensor: Tensor, name: str) -> Ref:
         """Give an input a value; the same tensor has the same value."""
         number = self._numbers.get(id(tensor))
+        self._given.append(tensor)
         return Ref(self._new(tensor, name) if number is None else number)
 
     def finish(self, name: str, arguments: tuple[tuple[Any, ...], dict[str, Any]], result: Any) -> Graph:
@@ -133,6 +171,8 @@ class Capture(Mode):
             first, last = draft.seen[number], draft.seen[self._numbers[id(tensor)]]
             fixed = (first.layout.shape, first.dtype) == (last.layout.shape, last.dtype)
             draft.constants[place] = number, tensor, fixed
+        roots = [*leaves_of(result, Tensor), *self._given, *[tensor for _, tensor, _ in draft.constants]]
+        draft.nodes[:] = self._passes.without_spent(draft.nodes, roots)
         self._alive.clear()
         return draft.finish(name, arguments, outputs)
 
@@ -163,7 +203,9 @@ class Capture(Mode):
         self._numbers[id(tensor)] = number
         self._by_array[id(tensor._array)] = tensor
         self._alive += (tensor, tensor._array)
-        if tensor.requires_grad:
+        self._passes.histories.append(tensor._node)
+        if tensor._node is not None:
+            self._by_history[_history_of(tensor)] = tensor
             self._with_grad.append(tensor)
 
     def _memory_of(self, tensor: Tensor) -> int:
@@ -178,6 +220,7 @@ class Capture(Mode):
             nbytes = math.prod(array.shape) * tensor._type.dtype.itemsize if storage is None else storage.nbytes
             self._draft.memories.append(Memory(tensor._type.device, nbytes))
             self._alive.append(array)
+        self._memory_by_array.setdefault(id(tensor._array), number)
         return number
 
     def _ref(self, tensor: Tensor) -> Ref:
@@ -200,9 +243,14 @@ class Capture(Mode):
         known = self._by_array.get(id(tensor._array))
         if known is not None and tensor._node is None:
             return self._insert(DETACH, known, tensor)
+        same = self._by_history.get(_history_of(tensor))
+        if same is not None:  # what a formula uses of its op's result, to be differentiated again
+            self._alive.append(tensor)
+            return self._ref(same).number
         for leaf in self._with_grad:
             if leaf._grad is tensor:
                 return self._insert(GRAD_OF, leaf, tensor)
+        self._missed = self._missed or self._passes.misses(tensor)
         number = self._new(tensor, self.names.get(id(tensor), "") or f"c{len(self._draft.constants)}")
         self._draft.constants.append((number, tensor, True))
         return number
@@ -219,6 +267,11 @@ class Capture(Mode):
         seen, place = self._draft.seen[number], self._memory_of(tensor)
         now = (place, self._draft.memories[place].version, tensor._type.dtype, layout_of(tensor), tensor.requires_grad)
         return Ref(number if seen[1:6] == now else self._new(tensor, earlier=number))
+
+    def _gradient(self, tensor: Tensor) -> Ref:
+        """What is in ``.grad`` has a value of its own: on replay it may be another tensor than what was added there."""
+        known, ref = self._numbers.get(id(tensor)), self._result(tensor)
+        return Ref(self._new(tensor)) if ref.number == known else ref
 
     def _written(self, effect: Effect, args: tuple[Any, ...], counts: list[tuple[Tensor, Any, int]]) -> list[Tensor]:
         """Count the writes of a call, declared ones and others that versions tell of; gives a tensor for each."""
@@ -242,6 +295,16 @@ class Capture(Mode):
             BakedValueWarning,
         )
         return Scalar(op.name, type(result).__name__, text if len(text) <= 30 else text[:27] + "...")
+
+
+_BY_TENSOR = ("_taken", "_made", "_numbers", "_by_array", "_memory_by_array", "_by_history", "_with_grad")
+"""What a capture knows of tensors."""
+
+
+def _history_of(tensor: Tensor) -> tuple[Any, ...]:
+    """What two tensors that hold the same and come from the same have in common."""
+    node = tensor._node
+    return id(tensor._array), *((node.parent, node.number) if isinstance(node, Output) else (node,))
 
 
 def _counts(args: tuple[Any, ...]) -> list[tuple[Tensor, Any, int]]:

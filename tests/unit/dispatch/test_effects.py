@@ -98,6 +98,11 @@ PROGRAMS: dict[str, list[Callable[[], Any]]] = {
     "register_hook": [lambda: made().register_hook(print)],
     "register_post_accumulate_grad_hook": [lambda: leaf().register_post_accumulate_grad_hook(print)],
     "set_grad": [lambda: setattr(leaf(), "grad", plain())],
+    "accumulate_grad": [
+        lambda: EFFECTS["accumulate_grad"].through_modes(with_grad(), plain(), False, False),
+        lambda: EFFECTS["accumulate_grad"].through_modes(leaf(), plain(), False, True),
+        lambda: EFFECTS["accumulate_grad"].through_modes(with_grad(), plain(), True, False),
+    ],
     "grad_of": [lambda: EFFECTS["grad_of"].through_modes(with_grad())],
     "enter": [lambda: func.grad(lambda x: x.sum())(made())],
     "pass_through": [lambda: pass_through((made(), made()), lambda node: None)],

@@ -14,6 +14,7 @@ import pytest
 import polyad
 from polyad import graph as graphs
 from polyad.dispatch.op import PUBLIC
+from polyad.graph import Graph
 from polyad_conformance.calls import draw, function_of, kwargs_of, outputs_of
 from polyad_conformance.layouts import contiguous, place, transposed
 from polyad_conformance.sample import Sample
@@ -43,7 +44,7 @@ def described(results: Any, inputs: list[Any]) -> list[Any]:
     ]  # fmt: skip
 
 
-def whole_way(function: Any, inputs: Any) -> None:
+def whole_way(function: Any, inputs: Any) -> Graph:
     """*inputs*() gives equal new arguments each time."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", polyad.jit.BakedValueWarning)
@@ -60,6 +61,7 @@ def whole_way(function: Any, inputs: Any) -> None:
         args = inputs()
         found.append(described(call(*args), [one for one in outputs_of(args) if isinstance(one, polyad.Tensor)]))
     assert found[0] == found[1], text
+    return graph
 
 
 def has_tensors(args: Any) -> bool:
@@ -97,6 +99,46 @@ def check_write(sample: Sample) -> None:
     except (RuntimeError, TypeError):
         return  # the result does not fit
     whole_way(work, lambda: place(given, (contiguous,), "cpu")[0])
+
+
+def check_gradient(sample: Sample, create_graph: bool) -> None:
+    """The gradients that the call has, asked for inside of what is captured: nothing of the example is baked in."""
+    given = draw(sample, sample.dtypes[-1], 0)
+    kwargs, _ = kwargs_of(sample, sample.dtypes[-1], "cpu", given)
+    function = function_of(sample)
+
+    def inputs() -> Any:
+        args = place(given, (contiguous,), "cpu")[0]
+        for one in outputs_of(args):
+            if isinstance(one, polyad.Tensor) and one.dtype.is_floating_point:
+                one.requires_grad_()
+        return args
+
+    def work(*args: Any) -> Any:
+        leaves = [one for one in outputs_of(args) if isinstance(one, polyad.Tensor) and one.requires_grad]
+        found = outputs_of(function(*args, **kwargs))
+        for order in range(1 + create_graph):
+            roots = [one for one in found if isinstance(one, polyad.Tensor) and one.requires_grad]
+            if not roots:
+                break
+            ones = [polyad.ones_like(one) for one in roots]
+            found = polyad.autograd.grad(roots, leaves, ones, create_graph=order < create_graph, allow_unused=True)
+        return [one for one in found if one is not None]
+
+    try:
+        work(*inputs())
+    except (RuntimeError, TypeError, ValueError, NotImplementedError, IndexError):
+        return  # there is no gradient, or no second one
+    assert whole_way(work, inputs).constants == []
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("create_graph", [False, True], ids=["first", "second"])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_replay_of_the_gradient_of_any_call_equals_it(family: str, create_graph: bool) -> None:
+    for sample in first_samples(family):
+        if has_tensors(draw(sample, sample.dtypes[-1], 0)):
+            check_gradient(sample, create_graph)
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
