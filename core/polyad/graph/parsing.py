@@ -35,6 +35,7 @@ from .values import ModuleCall, Refusal, Scalar
 from .verify import given_back, verify
 
 DEEPEST = 100
+DEEPEST_BODIES = 25
 LONGEST_NUMBER = 400
 
 _QUOTED = r'"(?:[^"\\]|\\.)*"'
@@ -180,8 +181,8 @@ class _Reader:
         """The graphs below a call, in lines from the one numbered *first* on."""
         if not lines:
             return []
-        if self.level == DEEPEST:
-            raise Wrong(f"it is nested more than {DEEPEST} levels deep")
+        if self.level == DEEPEST_BODIES:
+            raise Wrong(f"graphs are nested more than {DEEPEST_BODIES} levels deep")
         lines = [line[len(BODY) :] for line in lines]
         heads = [at for at, line in enumerate(lines) if not (at and line.startswith(" "))]
         found: list[Graph] = []

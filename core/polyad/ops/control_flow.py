@@ -28,7 +28,7 @@ from ..transforms.wrapped import differs, innermost
 from .creation.factories import full
 from .pointwise.where import where
 from .reductions.any_all import anywhere
-from .shaping.joining import stack
+from .shaping.joining import cat, stack
 from .shaping.splitting import unbind
 
 if TYPE_CHECKING:
@@ -424,3 +424,31 @@ def map_over(f: Callable[..., Any], xs: Any, *args: Any) -> Any:
     found = MAP.call(flat, given, tuple(further))
     assert flat.result is not None
     return flat.result.build(found)
+
+
+def associative_scan(
+    combine_fn: Callable[..., Any], xs: Any, dim: int, reverse: bool = False, combine_mode: str = "pointwise"
+) -> Any:
+    """What `scan` gives that begins with the first slice of *xs* along *dim* (the last if *reverse*) and goes on with
+    ``combine_fn(so far, slice)``, for a function in which it does not matter how slices are grouped.
+
+    As in `scan`, slices are combined one after another, whatever *combine_mode* is. Raises as `scan` does.
+
+    >>> import polyad
+    >>> from polyad._higher_order_ops import associative_scan
+    >>> associative_scan(lambda x, y: x * y, polyad.tensor([1, 2, 3, 4]), 0)
+    tensor([ 1,  2,  6, 24])
+    """
+    given, tree = _flatten_tensors("associative_scan", "xs", xs)
+    dim = dim + given[0].ndim if given and dim < 0 else dim
+    _check_length("associative_scan", given, dim)
+    count = given[0].shape[dim]
+    if count == 1:
+        return tree.build(_own(given))
+    first = tree.build([x.select(dim, count - 1 if reverse else 0) for x in given])
+    rest = tree.build([x.narrow(dim, 0 if reverse else 1, count - 1) for x in given])
+    _, rows = scan(lambda c, x: ((found := combine_fn(c, x)), found), first, rest, dim=dim, reverse=reverse)
+    parts = [
+        [one.unsqueeze(dim), others] for one, others in zip(flatten(first)[0], same_order(rows, tree), strict=True)
+    ]
+    return tree.build([cat(pair[::-1] if reverse else pair, dim) for pair in parts])

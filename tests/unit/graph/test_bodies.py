@@ -399,6 +399,17 @@ def test_a_body_that_writes_to_what_it_is_given_is_refused() -> None:
         graphs.parse(text.replace("return [%0]", "return [%x@1]"), graph.state)
 
 
+def test_graphs_nested_without_end_are_refused() -> None:
+    graph = jit.capture(lambda x: map_over(lambda row: row * 2, x), sample(4, 3))
+    head, *rows, last = graph.text.split("\n")
+    calls = [row for row in rows if "map(" in row]
+    text = graph.text
+    for _ in range(60):
+        text = "\n".join([head, rows[0], *calls, *["        " + line for line in text.split("\n")], last])
+    with pytest.raises(InvalidGraph, match="graphs are nested more than 25 levels deep"):
+        graphs.parse(text)
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_mutated_texts_are_read_or_refused(name: str) -> None:
     graph, choose = captured(name), random.Random(0)

@@ -6,7 +6,7 @@ import pytest
 
 import polyad as torch
 from polyad import Tensor, func
-from polyad._higher_order_ops import map as map_over, scan
+from polyad._higher_order_ops import associative_scan, map as map_over, scan
 from polyad.errors import ArgumentTypeError, AutogradError, DTypeError, ShapeError
 
 ONE = torch.ones(2)
@@ -125,6 +125,25 @@ def test_what_scan_returns_for_results_of_few_dimensions_and_for_nothing() -> No
     last, rows = scan(lambda c, x: (c, x), ONE, {})
     assert last is ONE
     assert rows == []
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("dim", [0, -1])
+def test_associative_scans_are_cumulative(dim: int, reverse: bool) -> None:
+    xs = {"sum": sample(3, 5), "product": [sample(3, 5, seed=1)]}
+
+    def combine(a, b):
+        return {"product": [a["product"][0] * b["product"][0]], "sum": a["sum"] + b["sum"]}
+
+    got = associative_scan(combine, xs, dim, reverse)
+    assert list(got) == ["sum", "product"]
+
+    def wanted(cumulate, x):
+        return cumulate(x.flip(dim), dim).flip(dim) if reverse else cumulate(x, dim)
+
+    torch.testing.assert_close(got["sum"], wanted(torch.cumsum, xs["sum"]))
+    torch.testing.assert_close(got["product"][0], wanted(torch.cumprod, xs["product"][0]))
+    assert same(associative_scan(lambda a, b: a + b, sample(1, 2), 0), sample(1, 2))
 
 
 def test_map_is_a_loop() -> None:
