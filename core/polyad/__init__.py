@@ -255,6 +255,7 @@ _LAZY_MODULES = frozenset(
         "serialization",
         "signal",
         "special",
+        "storage",
         "testing",
         "torch_version",
         "types",

@@ -40,7 +40,6 @@ MOVED: dict[str, str] = {
     "polyad.nn.model_summary": "polyad.inspection.summary",
     "polyad.provided": "polyad.base.provided",
     "polyad.state": "polyad.base.state",
-    "polyad.storage": "polyad.tensor.storage",
     "polyad.streams": "polyad.devices.streams",
     "polyad.subclasses": "polyad.tensor.subclasses",
     "polyad.tensor_methods": "polyad.tensor.methods",

@@ -274,3 +274,11 @@ def test_a_deep_copy_of_a_storage_is_the_copied_tensors(storage_first: bool) -> 
     y[0] = 9
     assert (typed[0], x[0].item(), typed.dtype) == (9.0, 0.0, polyad.float32)
     assert untyped == typed.untyped() == y.untyped_storage()
+
+
+def test_types_of_storages_at_pytorchs_path() -> None:
+    from polyad import storage
+
+    assert storage.UntypedStorage is polyad.UntypedStorage
+    assert storage.TypedStorage is polyad.TypedStorage
+    assert isinstance(polyad.ones(2).untyped_storage(), storage.UntypedStorage)

@@ -484,3 +484,24 @@ def test_what_pytorch_asserts_is_an_assertion_error_too(call, also):
     with pytest.raises(AssertionError) as caught:
         call()
     assert isinstance(caught.value, also)
+
+
+@pytest.mark.parametrize("dims", [1, 2, 3])
+def test_gradients_of_convolutions_by_themselves(dims):
+    convolve = getattr(nn.functional, f"conv{dims}d")
+    input = filled(2, 4, *[5] * dims).requires_grad_()
+    weight = filled(2, 2, *[3] * dims).requires_grad_()
+    settings = {"stride": 2, "padding": 1, "groups": 2}
+    result = convolve(input, weight, **settings)
+    g = filled(*result.shape).requires_grad_()
+    result.backward(g)
+    by_input = getattr(nn.grad, f"conv{dims}d_input")(input.shape, weight, g, **settings)
+    by_weight = getattr(nn.grad, f"conv{dims}d_weight")(input, list(weight.shape), g, **settings)
+    polyad.testing.assert_close(by_input.detach(), input.grad)
+    polyad.testing.assert_close(by_weight.detach(), weight.grad)
+    assert by_input.requires_grad  # they are functions of the other operand and of g
+    assert by_weight.requires_grad
+    with polyad.no_grad():
+        assert not getattr(nn.grad, f"conv{dims}d_input")(input.shape, weight, g, **settings).requires_grad
+    with pytest.raises(RuntimeError, match=f"conv{dims}d"):
+        getattr(nn.grad, f"conv{dims}d_input")((2, 3, *[5] * dims), weight, g, **settings)
