@@ -9,8 +9,9 @@ To add a mode, derive from `Mode` and override ``dispatch``.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from ..base.state import state
 
@@ -20,6 +21,22 @@ if TYPE_CHECKING:
     from .effects import Effect
 
 M = TypeVar("M", bound="Mode")
+
+
+class Setting(NamedTuple):
+    """A number, flag or name that an object of polyad's works with, such as an optimizer's learning rate.
+
+    Attributes:
+        owner, path: whose it is, and where it is in that.
+        again: gives what it is then.
+    """
+
+    owner: Any
+    path: str
+    again: Callable[[], Any]
+
+    def __str__(self) -> str:
+        return f"{type(self.owner).__name__}.{self.path}"
 
 
 class Mode:
@@ -46,6 +63,10 @@ class Mode:
 
     def twin(self, original: Recorded, copy: Recorded) -> None:
         """Told that *copy*, which is no call's result, holds what *original* holds."""
+
+    def option(self, setting: Setting, value: Any) -> Any:
+        """What a program gets that reads *value*, a setting of a library object that may be another later."""
+        return value
 
     def tangent(self, tensor: Recorded) -> Recorded | None:
         """The direction in which *tensor* moves, if the mode differentiates forward what is computed from it."""

@@ -8,7 +8,7 @@ whole.py       graphs that a backend compiles as a whole
 building.py    how a graph is written, by a tracer or from a text
 verify.py      whether a graph can be what it says
 text.py        how a graph prints, and
-parsing.py     how that is read
+parsing.py     how that is read; number_lines.py does both for numbers
 
 Invariants: a graph is not changed, a pass makes another. Each value is made before it is used, by one node or from
 outside. A value that is used names the present version of its storage; each write makes the next.
@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from .graph import Graph, Node
 from .parsing import parse
-from .values import Constant, ModuleCall, Scalar, Storage, Value
+from .values import Constant, ModuleCall, Number, Scalar, Storage, Value
 from .verify import verify
 
-__all__ = ["Constant", "Graph", "ModuleCall", "Node", "Scalar", "Storage", "Value", "parse", "verify"]
+__all__ = ["Constant", "Graph", "ModuleCall", "Node", "Number", "Scalar", "Storage", "Value", "parse", "verify"]

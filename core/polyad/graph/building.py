@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..base.shapes_and_strides import Layout, reach
 from .graph import Graph, Node, numbers, with_frees
-from .values import Constant, Role, Storage, Value
+from .values import Constant, Number, Role, Storage, Value
 
 if TYPE_CHECKING:
     from ..base.device import Device
     from ..base.dtypes import DType
+    from ..dispatch.modes import Setting
     from ..tensor import Tensor
 
 
@@ -51,6 +52,7 @@ class Draft:
         memories: the storages so far, by number.
         nodes: the calls so far.
         constants: numbers of values with their tensors, and whether these keep their shape.
+        numbers, settings: as of `Graph`.
     """
 
     def __init__(self) -> None:
@@ -58,6 +60,8 @@ class Draft:
         self.memories: list[Memory] = []
         self.nodes: list[Node] = []
         self.constants: list[tuple[int, Tensor, bool]] = []
+        self.numbers: list[Number] = []
+        self.settings: list[tuple[Setting, Any]] = []
 
     def copied(self) -> Draft:
         """The same, to go on from."""
@@ -79,7 +83,9 @@ class Draft:
         values = [Value(number, seen.name, storages[seen.memory], *seen[2:]) for number, seen in enumerate(self.seen)]
         constants = [Constant(values[number], tensor, fixed) for number, tensor, fixed in self.constants]
         nodes = with_frees(self.nodes, values, outputs)
-        return Graph(name, list(storages.values()), values, constants, nodes, arguments, outputs)
+        return Graph(
+            name, list(storages.values()), values, constants, nodes, arguments, outputs, self.numbers, self.settings
+        )
 
     def _storages(self, arguments: Any, outputs: Any) -> dict[int, Storage]:
         """The memory that values show, by the numbers that it had; numbered anew."""

@@ -15,9 +15,10 @@ from ..dispatch.op import OPS, Op
 from ..random.generator import Generator, default_generator
 from ..tensor import Tensor
 from .structure import Ref, leaves_of
-from .values import Constant, ModuleCall, Scalar, Storage, Value
+from .values import Constant, ModuleCall, Number, Scalar, Storage, Value
 
 if TYPE_CHECKING:
+    from ..dispatch.modes import Setting
     from .whole import Compiled
 
 
@@ -102,6 +103,8 @@ class Graph:
         nodes: the calls in order.
         arguments: (args, kwargs) of the example call with a `Ref` in each tensor's place.
         outputs: the result, likewise.
+        numbers: what each replay reads of the program's numbers.
+        settings: what else the function read of settings and decided by, with what it was; a replay compares it.
     """
 
     name: str
@@ -111,6 +114,8 @@ class Graph:
     nodes: list[Node]
     arguments: tuple[tuple[Any, ...], dict[str, Any]]
     outputs: Any
+    numbers: list[Number] = field(default_factory=list)
+    settings: list[tuple[Setting, Any]] = field(default_factory=list, repr=False)
     _asked: list[Compiled | None] = field(default_factory=list, repr=False)
 
     @property
@@ -186,6 +191,8 @@ class Graph:
 
         A graph that the device has compiled as a whole runs so where no gradient is recorded and no mode is active.
 
+        The graph's `numbers` may be given by name; those that are not are read from where the program has them.
+
         Raises, before anything runs, RuntimeError for a tensor of another shape, dtype or device than the example's,
         TypeError for a missing, superfluous or wrongly nested argument, ValueError for another value of an argument
         that is no tensor.
@@ -227,7 +234,7 @@ def computes(graph: Graph) -> bool:
     """
     if any(not isinstance(node.op, Op) or OPS.get(node.op.name) is not node.op for node in graph.nodes):
         return False
-    if leaves_of([node.args for node in graph.nodes], Generator):
+    if bool(graph.numbers) or leaves_of([node.args for node in graph.nodes], Generator):
         return False
     viewed = {number for node in graph.nodes if node.op.kind == "view" for number in node.results}
     results = graph.results

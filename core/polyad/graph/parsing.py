@@ -29,7 +29,8 @@ from ..random.generator import Generator, default_generator
 from ..tensor import Tensor
 from .building import Draft, Memory, Seen
 from .graph import Graph, Node
-from .structure import Ref, leaves_of, replace
+from .number_lines import read_number
+from .structure import NumberRef, Ref, leaves_of, replace
 from .text import BODY, PLAIN_NAME, VERSION, named
 from .values import ModuleCall, Refusal, Scalar
 from .verify import given_back, verify
@@ -236,7 +237,7 @@ class _Reader:
                 raise Wrong(f"call {number} is said twice")
             self.calls[number] = ModuleCall(json.loads(line.of_kind("string", "a path")), kind, number)
             self.end(line)
-        elif line.kind == "value" and self.outside(line):
+        elif (line.kind == "value" and self.outside(line)) or (line.token == "$" and self.number(line)):
             return
         else:
             self.node(line)
@@ -260,6 +261,20 @@ class _Reader:
             self.draft.constants.append((number, tensor, not kind.endswith("resized")))
         elif kind != "input":
             raise Wrong(f"{label} is neither input nor constant")
+        return True
+
+    def number(self, line: _Line) -> bool:
+        """Take a number from outside, if the line is that."""
+        at = line.at
+        line.step()
+        if line.kind != "name":
+            line.at, line.kind, line.token = at, "mark", "$"
+            return False
+        number = read_number(line, self.literal)
+        if any(one.name == number.name for one in self.draft.numbers):
+            raise Wrong(f"${number.name[:40]} is said twice")
+        self.draft.numbers.append(number)
+        self.end(line)
         return True
 
     def node(self, line: _Line) -> None:
@@ -482,6 +497,8 @@ class _Reader:
             return self.entries(line)
         if token == "...":
             return ...
+        if token == "$":
+            return NumberRef(line.of_kind("name", "a number's name"))
         if kind == "name":
             return self.word(line, token)
         raise Wrong(f"{token[:20]!r} is no value" if token else "a value is missing")

@@ -13,19 +13,20 @@ from ..dispatch.effects import Effect
 from ..errors import ArgumentError, ArgumentTypeError, AutogradError, DeviceError, DTypeError, ShapeError
 from ..tensor import Tensor
 from .graph import Graph, Node
-from .structure import Ref, leaves, replace
+from .structure import NumberRef, Ref, leaves, replace
 from .values import Value
 from .whole import compile_graph
 
 
 def replay(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What `Graph.__call__` gives."""
+    numbers, kwargs = _numbers(graph, kwargs)
     found = _bind(graph, args, kwargs)
     for constant in graph.constants:
         if constant.fixed:
             _check(graph, f"constant {constant.value.name}", constant.value, constant.tensor)
         found[constant.value.number] = constant.tensor
-    return _run(graph, found)
+    return _run(graph, found, numbers)
 
 
 def as_function(graph: Graph) -> Callable[..., list[Tensor]]:
@@ -41,14 +42,14 @@ def as_function(graph: Graph) -> Callable[..., list[Tensor]]:
                 tensor = tensor.contiguous()
             _check(graph, f"%{value.name}", value, tensor)
             found[value.number] = tensor
-        results: list[Tensor] = _run(graph, found)
+        results: list[Tensor] = _run(graph, found, _numbers(graph, {})[0])
         return results
 
     run.__name__ = graph.name
     return run
 
 
-def _run(graph: Graph, found: dict[int, Tensor]) -> Any:
+def _run(graph: Graph, found: dict[int, Tensor], numbers: Mapping[str, float]) -> Any:
     asked = graph._asked
     if not asked:
         asked.append(compile_graph(graph))
@@ -59,15 +60,15 @@ def _run(graph: Graph, found: dict[int, Tensor]) -> Any:
     try:
         for node in graph.nodes:
             state.grad_enabled = ambient if node.grad is None else node.grad
-            _carry_out(graph, node, found)
+            _carry_out(graph, node, found, numbers)
     finally:
         state.grad_enabled = ambient
     return _substitute(graph.outputs, found)
 
 
-def _carry_out(graph: Graph, node: Node, found: dict[int, Tensor]) -> None:
+def _carry_out(graph: Graph, node: Node, found: dict[int, Tensor], numbers: Mapping[str, float]) -> None:
     try:
-        args = _substitute(node.args, found)
+        args = _substitute(node.args, found, numbers)
         if isinstance(node.op, Effect) and node.op.bodies is not None:
             args = replace(args, Graph, as_function)
         _store(node.outputs, node.op.call(*args), found)
@@ -96,6 +97,36 @@ def _resized(graph: Graph, node: Node, found: Mapping[int, Tensor]) -> ShapeErro
                 fix="capture again with such data, or use an op whose result has a size of its own, such as where",
             )
     return None
+
+
+def _numbers(graph: Graph, kwargs: dict[str, Any]) -> tuple[dict[str, float], dict[str, Any]]:
+    """The graph's numbers by name, from *kwargs* or where the program has them; and the arguments that are left."""
+    for setting, captured in graph.settings:
+        _check_same(graph.name, str(setting), captured, setting.again())
+    found: dict[str, float] = {}
+    for number in graph.numbers:
+        if number.name not in kwargs and number.read is None:
+            raise ArgumentTypeError(
+                f"{graph.name}: {number.name} is missing",
+                notes={"captured": f"{number.captured}, from {number.source}"},
+                fix=f"call the graph with {number.name}=, since it was read from a text, without the program",
+            )
+        given = kwargs[number.name] if number.name in kwargs else number.read()  # type: ignore[misc]
+        if type(given) not in (float, int):
+            raise ArgumentTypeError(
+                f"{graph.name}: {number.name} is {type(given).__name__}, not a number",
+                notes={"captured": f"{number.captured}, from {number.source}"},
+                fix="pass a float",
+            )
+        found[number.name] = float(given)
+        if not all(condition.holds(found[number.name]) for condition in number.conditions):
+            raise ArgumentError(
+                f"{graph.name}: what the function decided by {number.name} is not so any more",
+                operands={"captured": number.captured, "given": given},
+                notes={"from": number.source},
+                fix="capture again with this number",
+            )
+    return found, {name: value for name, value in kwargs.items() if name not in found}
 
 
 def _bind(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[int, Tensor]:
@@ -202,8 +233,11 @@ def _lies_alike(strides: tuple[int, ...], value: Value) -> bool:
     return 0 in value.shape or all(size == 1 or given == captured for size, given, captured in known)
 
 
-def _substitute(structure: Any, found: dict[int, Tensor]) -> Any:
-    return replace(structure, Ref, lambda ref: found[ref.number])
+def _substitute(structure: Any, found: dict[int, Tensor], numbers: Mapping[str, float] | None = None) -> Any:
+    def of(ref: Any) -> Any:
+        return found[ref.number] if ref.__class__ is Ref else numbers[ref.name]  # type: ignore[index]
+
+    return replace(structure, (Ref, NumberRef), of)
 
 
 def _store(outputs: Any, result: Any, found: dict[int, Tensor]) -> None:

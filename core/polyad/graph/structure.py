@@ -1,9 +1,12 @@
-"""Nested lists, tuples and dicts with tensors in them, and the same with a `Ref` in each tensor's place."""
+"""Nested lists, tuples and dicts with tensors in them, and the same with a `Ref` in each tensor's place, and a
+`NumberRef` in the place of each number that is read at run time.
+"""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
 T = TypeVar("T")
@@ -15,7 +18,14 @@ class Ref(NamedTuple):
     number: int
 
 
-def replace(structure: Any, leaf_type: type, new: Callable[[Any], Any]) -> Any:
+@dataclass(frozen=True, slots=True)
+class NumberRef:
+    """Stands for the `polyad.graph.Number` of this name."""
+
+    name: str
+
+
+def replace(structure: Any, leaf_type: type | tuple[type, ...], new: Callable[[Any], Any]) -> Any:
     """*structure* with ``new(leaf)`` for every leaf of type *leaf_type*; what holds none is returned as it is."""
     if isinstance(structure, leaf_type):
         return new(structure)

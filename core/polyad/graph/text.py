@@ -12,7 +12,7 @@ by two steps.
 ``%0@1`` is tensor 0 after its first change, ``s1@1`` storage 1 after the first write to it. ``by (1, 2)`` are strides
 that are not row-major, ``from 4`` is an offset. ``%a@1; %b@1 = add_(...)``: the call also changes what %b shows. Memory
 that is larger than what is shown of it has a line, ``s0  96 bytes``, and so has each call of a submodule, which nodes
-then name.
+then name, and each number that a replay reads: ``$lr  float  # 0.1 from "SGD.param_groups[0]['lr']"``.
 
 Invariant: `polyad.graph.parse` reads what is written in full as an equal graph, whose text is the same. What has no
 text, such as a function of the program's, is written in angle brackets, which is refused by name.
@@ -37,12 +37,13 @@ from ..dispatch.op import ATTRIBUTES, OPS, PUBLIC, Op
 from ..random.generator import Generator
 from .building import end_of
 from .graph import Graph, Node
-from .structure import Ref
+from .number_lines import written_number
+from .structure import NumberRef, Ref
 from .values import Refusal, Scalar, Value
 
 VERSION = 2
 """The version of the text: raised when something is written that earlier readers do not know. A graph is written in the
-earliest that says it: since 2 calls have bodies.
+earliest that says it: since 2 calls have bodies, and there are numbers.
 """
 BODY = " " * 8
 """What the lines of a call's bodies begin with."""
@@ -99,6 +100,7 @@ class _Writer:
         for constant in graph.constants:
             remark = "# constant, by reference" + ("" if constant.fixed else ", resized")
             rows.append((self.labels[constant.value.number], self.described(constant.value), remark))
+        rows += [(f"${one.name}", "float", written_number(one)) for one in graph.numbers]
         rows += [(f"call {one.number}", f"{one.class_name} {json.dumps(one.path)}", "") for one in self.calls()]
         first = len(rows)
         rows += [self.row(node) for node in graph.nodes]
@@ -107,7 +109,7 @@ class _Writer:
         for at in reversed(range(len(graph.nodes))):
             lines[first + at + 1 : first + at + 1] = self.below(graph.nodes[at])
         args, kwargs = graph.arguments
-        version = VERSION if any(node.bodies for node in graph.nodes) else 1
+        version = VERSION if graph.numbers or any(node.bodies for node in graph.nodes) else 1
         head = f"graph {version} of {json.dumps(graph.name)} ({self.given(args, kwargs)})"
         return "\n".join([head, *lines, f"    return {self.literal(graph.outputs)}"])
 
@@ -176,6 +178,8 @@ class _Writer:
     def literal(self, item: Any) -> str:
         if isinstance(item, Ref):
             return self.labels[item.number]
+        if isinstance(item, NumberRef):
+            return f"${item.name}"
         if isinstance(item, (list, tuple)):
             return self.sequence(item)
         if isinstance(item, dict):

@@ -1,4 +1,4 @@
-"""What a graph is about: memory, tensors over it, tensors from outside, numbers that are read on the way.
+"""What a graph is about: memory, tensors over it, tensors from outside, numbers from outside or read on the way.
 
 A `Storage` is memory. A `Value` is a tensor over some of it at one time: which storage, how often that had been
 written, and in which layout it is shown. So a view is a value over the storage of another, a write makes a value with
@@ -7,9 +7,10 @@ the next version, and two values alias exactly if they name one storage.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from ..errors import ArgumentError, PolyadError
 
@@ -104,6 +105,45 @@ class Scalar:
     source: str
     type_name: str
     baked: str
+
+
+COMPARISONS = ("true", "eq", "ne", "lt", "le", "gt", "ge")
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """What a program found of a number and decided by: ``operator.name(number, *args)`` was *outcome*; *name* is "true"
+    where it asked whether the number is one.
+    """
+
+    name: str
+    args: tuple[float, ...]
+    outcome: bool
+
+    def holds(self, number: float) -> bool:
+        """Whether it is so of *number*."""
+        found = bool(number) if self.name == "true" else getattr(operator, self.name)(number, *self.args)
+        return found is self.outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number of the program's that each replay reads anew, such as an optimizer's learning rate; in arguments a
+    `polyad.graph.structure.NumberRef` names it.
+
+    Attributes:
+        name: by which a call of the graph may give it.
+        source: whose it was in the program.
+        captured: what it was then.
+        conditions: what the program decided by it; a number of which they do not hold is refused.
+        read: gives what it is now; None for a graph that was read from a text, which has to be given it.
+    """
+
+    name: str
+    source: str
+    captured: float
+    conditions: tuple[Condition, ...] = ()
+    read: Callable[[], Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from ..random.generator import Generator
 from ..tensor import Tensor
 from .building import end_of
 from .graph import Graph, Node, numbers
-from .structure import Ref, leaves_of, replace
+from .structure import NumberRef, Ref, leaves_of, replace
 from .values import Value
 
 META = Device("meta")
@@ -55,6 +55,7 @@ class _Check:
         self.at = 0
         self.made: set[int] = set()
         self.versions: dict[int, int] = {}
+        self.numbers = {number.name: number for number in graph.numbers}
 
     def run(self) -> None:
         graph = self.graph
@@ -103,6 +104,9 @@ class _Check:
 
     def node(self, node: Node) -> None:
         self.used(node, node.args)
+        for ref in leaves_of(node.args, NumberRef):
+            if ref.name not in self.numbers:
+                raise self.wrong(node, f"there is no number {ref.name}")
         known, returned = set(self.versions), self.made & _may_return(node)
         writes = set()
         for number in dict.fromkeys(node.makes):
@@ -264,6 +268,8 @@ def _without_data(graph: Graph, node: Node) -> tuple[Any, dict[int, Any]]:
         return alias(whole, *value.layout, tensor_type(value.dtype, META, not value.shape), differentiable=False)
 
     args = replace(node.args, Ref, tensor)
+    numbers = {number.name: number.captured for number in graph.numbers}
+    args = replace(args, NumberRef, lambda ref: numbers[ref.name])
     args = replace(args, Device, lambda device: META)
     args = replace(args, Generator, lambda generator: Generator())
     args = replace(args, Graph, _stand_in)

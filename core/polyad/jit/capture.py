@@ -20,7 +20,7 @@ import copy
 import dataclasses
 import inspect
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -28,19 +28,20 @@ from typing import Any
 from ..base.state import state, user_line, warn_user
 from ..dispatch.arguments import explaining
 from ..dispatch.effects import Effect, Record, Result
-from ..dispatch.modes import Mode
+from ..dispatch.modes import Mode, Setting
 from ..dispatch.op import Op
 from ..dispatch.views import layout_of
 from ..errors import ArgumentTypeError, safe_repr
 from ..graph.building import Draft, Memory, Seen
 from ..graph.graph import GRAD_OF, Graph, Node
 from ..graph.replay import argument_name
-from ..graph.structure import Ref, copied, leaves, leaves_of, replace
+from ..graph.structure import NumberRef, Ref, copied, leaves, leaves_of, replace
 from ..graph.values import ModuleCall, Scalar
 from ..history.node import Output
 from ..tensor import Tensor
 from ..tensor.tensor import DETACH
 from .backward import Passes, taken_apart, takes_apart
+from .readings import Reading, Readings
 
 __all__ = ["BakedValueWarning", "Capture", "capture", "trace"]
 
@@ -75,8 +76,16 @@ class Capture(Mode):
         self._grad_enabled = state.grad_enabled
         self._passes = Passes()
         self._missed = False
+        self._readings = Readings(self._free_name)
         self._modules: tuple[ModuleCall, ...] = ()
         self._calls = 0
+
+    def option(self, setting: Setting, value: Any) -> Any:
+        """Give the program a number that is known again where it is handed to a call."""
+        if not self._readings.knows(setting, value):
+            warn_user(f"capture: {setting} changes; each replay has it as it is now here", BakedValueWarning)
+            return value
+        return self._readings.read(setting, value)
 
     @contextmanager
     def watching(self, function: Any) -> Iterator[None]:
@@ -114,13 +123,16 @@ class Capture(Mode):
 
             args, called = hold_bodies(self, effect, args)
         recorded = copied(replace(args, Tensor, self._ref))
+        if self._readings:
+            recorded = replace(recorded, Reading, lambda number: NumberRef(number.name))
+            called = replace(called, Reading, lambda number: number.plain)
         counts = [] if effect is None else _counts(args)
         if effect is not None and effect.record is Record.GRADIENT and args[effect.of]._grad is not None:
             present = args[effect.of]._grad  # the program may hold on to it, though it may be replaced now
             self._ref(present)
             counts += _counts((present,))
         if effect is not None and effect.record is Record.FOLLOWED and self._passes.enters(args[0]):
-            entered, result = self._enter_pass(effect, args)
+            entered, result = self._enter_pass(effect, called)
             if entered:
                 return result
         else:
@@ -163,6 +175,10 @@ class Capture(Mode):
         self._given.append(tensor)
         return Ref(self._new(tensor, name) if number is None else number)
 
+    def reserve(self, names: Iterable[str]) -> None:
+        """Keep *names*, those of arguments, from numbers that are read."""
+        self._taken.update(names)
+
     def finish(self, name: str, arguments: tuple[tuple[Any, ...], dict[str, Any]], result: Any) -> Graph:
         """The graph, once the function has returned *result*."""
         outputs = copied(replace(result, Tensor, self._ref))
@@ -173,6 +189,7 @@ class Capture(Mode):
             draft.constants[place] = number, tensor, fixed
         roots = [*leaves_of(result, Tensor), *self._given, *[tensor for _, tensor, _ in draft.constants]]
         draft.nodes[:] = self._passes.without_spent(draft.nodes, roots)
+        draft.numbers, draft.settings = self._readings.finish(draft.nodes)
         self._alive.clear()
         return draft.finish(name, arguments, outputs)
 
@@ -353,6 +370,7 @@ def capture(function: Callable[..., Any], *example_inputs: Any, **example_kwargs
     mode = Capture(_names_of_members(function))
     names = _names_of_inputs(function, given)
     arguments = copied(replace(given, Tensor, lambda tensor: mode.add_input(tensor, names[id(tensor)])))
+    mode.reserve(example_kwargs)
     with mode.watching(function), mode:
         result = function(*example_inputs, **example_kwargs)
     name = getattr(function, "__qualname__", None) or type(function).__qualname__

@@ -9,7 +9,7 @@ from ..ops.optim.adadelta import _adadelta_step
 from ..ops.optim.counting import _step_count
 from ..tensor import Tensor
 from .optimizer import Optimizer, Params, new_step
-from .options import check_hints, check_number, check_numbers
+from .options import check_hints, check_number, check_numbers, number
 from .update import advance, update
 
 __all__ = ["Adadelta"]
@@ -84,6 +84,6 @@ class Adadelta(Optimizer):
         return {"step": new_step(param), "square_avg": zeros_like(param), "acc_delta": zeros_like(param)}
 
     def _step_group(self, group: dict[str, Any], line: str) -> None:
-        options = (float(group["lr"]), group["rho"], group["eps"], group["weight_decay"], group["maximize"])
+        options = (number(group["lr"]), group["rho"], group["eps"], group["weight_decay"], group["maximize"])
         update(_adadelta_step, self._rows(group, "square_avg", "acc_delta"), options, (0, 2, 3), line)
         advance(_step_count, self._scalars(group, "step"), (), line)

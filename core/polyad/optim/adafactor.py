@@ -10,7 +10,7 @@ from ..ops.creation.factories import zeros, zeros_like
 from ..ops.optim.adafactor import _adafactor_step, _adafactor_vector_step
 from ..tensor import Tensor
 from .optimizer import Optimizer, Params, new_step
-from .options import check_number, check_numbers, check_pair
+from .options import check_number, check_numbers, check_pair, number
 from .update import update
 
 __all__ = ["Adafactor"]
@@ -111,9 +111,9 @@ class Adafactor(Optimizer):
         for param, grad in self._rows(group):
             state = self.state[param]
             if not state:
-                state.update(self._new_state(param, group))
+                state.update(self._apart(self._new_state, param, group))
             options = (
-                float(group["lr"]),
+                number(group["lr"]),
                 group["beta2_decay"],
                 finfo(param.dtype).eps if least is None else least,
                 smallest,

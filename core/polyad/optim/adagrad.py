@@ -8,7 +8,7 @@ from ..ops.creation.factories import full_like
 from ..ops.optim.adagrad import _adagrad_rates, _adagrad_step
 from ..tensor import Tensor
 from .optimizer import Optimizer, Params, new_step
-from .options import check_hints, check_numbers
+from .options import check_hints, check_numbers, number
 from .update import advance, update
 
 __all__ = ["Adagrad"]
@@ -89,6 +89,6 @@ class Adagrad(Optimizer):
     def _step_group(self, group: dict[str, Any], line: str) -> None:
         rows = self._rows(group, "sum")
         scalars = self._scalars(group, "step")
-        rates = advance(_adagrad_rates, scalars, (float(group["lr"]), group["lr_decay"]), line)
+        rates = advance(_adagrad_rates, scalars, (number(group["lr"]), group["lr_decay"]), line)
         operands = [(*row, *rate) for row, rate in zip(rows, rates, strict=True)]
         update(_adagrad_step, operands, (group["eps"], group["weight_decay"], group["maximize"]), (0, 2), line)

@@ -8,7 +8,7 @@ from ..ops.creation.factories import zeros_like
 from ..ops.optim.adam import _adam_step, _amsgrad_step
 from ..tensor import Tensor
 from .optimizer import Optimizer, Params, new_step
-from .options import check_betas, check_hints, check_numbers
+from .options import check_betas, check_hints, check_numbers, number
 from .update import update
 
 __all__ = ["Adam", "AdamW"]
@@ -94,9 +94,9 @@ class Adam(Optimizer):
     def _step_group(self, group: dict[str, Any], line: str) -> None:
         beta1, beta2 = group["betas"]
         options = (
-            float(group["lr"]),
-            float(beta1),
-            float(beta2),
+            number(group["lr"]),
+            number(beta1),
+            number(beta2),
             group["eps"],
             group["weight_decay"],
             group["decoupled_weight_decay"],
@@ -108,7 +108,7 @@ class Adam(Optimizer):
             return
         for param in group["params"]:
             if param._grad is not None and "max_exp_avg_sq" not in self.state[param]:
-                self.state[param]["max_exp_avg_sq"] = zeros_like(param)
+                self.state[param]["max_exp_avg_sq"] = self._apart(zeros_like, param)
         rows = self._rows(group, "exp_avg", "exp_avg_sq", "max_exp_avg_sq", "step")
         update(_amsgrad_step, rows, options, (0, 2, 3, 4, 5), line)
 

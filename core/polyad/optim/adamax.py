@@ -8,7 +8,7 @@ from ..ops.creation.factories import zeros_like
 from ..ops.optim.adamax import _adamax_rates, _adamax_step
 from ..tensor import Tensor
 from .optimizer import Optimizer, Params, new_step
-from .options import check_betas, check_hints, check_numbers
+from .options import check_betas, check_hints, check_numbers, number
 from .update import advance, update
 
 __all__ = ["Adamax"]
@@ -83,9 +83,9 @@ class Adamax(Optimizer):
         return {"step": new_step(param), "exp_avg": zeros_like(param), "exp_inf": zeros_like(param)}
 
     def _step_group(self, group: dict[str, Any], line: str) -> None:
-        beta1, beta2 = map(float, group["betas"])
+        beta1, beta2 = map(number, group["betas"])
         rows = self._rows(group, "exp_avg", "exp_inf")
-        rates = advance(_adamax_rates, self._scalars(group, "step"), (float(group["lr"]), beta1), line)
+        rates = advance(_adamax_rates, self._scalars(group, "step"), (number(group["lr"]), beta1), line)
         operands = [(*row, *rate) for row, rate in zip(rows, rates, strict=True)]
         options = (beta1, beta2, group["eps"], group["weight_decay"], group["maximize"])
         update(_adamax_step, operands, options, (0, 2, 3), line)

@@ -8,7 +8,7 @@ from ..ops.creation.factories import zeros_like
 from ..ops.optim.asgd import _asgd_rates, _asgd_step
 from ..tensor import Tensor
 from .optimizer import Optimizer, Params, new_step
-from .options import check_hints, check_numbers
+from .options import check_hints, check_numbers, number
 from .update import advance, update
 
 __all__ = ["ASGD"]
@@ -93,7 +93,7 @@ class ASGD(Optimizer):
         rows = self._rows(group, "ax", "eta", "mu")
         update(_asgd_step, rows, (lambd, group["weight_decay"], group["maximize"]), (0, 2), line)
         # The size and the share are those of the next step.
-        options = (float(group["lr"]), lambd, group["alpha"], group["t0"])
+        options = (number(group["lr"]), lambd, group["alpha"], group["t0"])
         rates = advance(_asgd_rates, self._scalars(group, "step"), options, line)
         for (eta, mu), (new_eta, new_mu) in zip(self._scalars(group, "eta", "mu"), rates, strict=True):
             eta.copy_(new_eta)

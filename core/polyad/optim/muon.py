@@ -11,7 +11,7 @@ from ..ops.creation.factories import zeros_like
 from ..ops.optim.muon import _muon_step
 from ..tensor import Tensor
 from .optimizer import Optimizer, Params
-from .options import check_numbers
+from .options import check_numbers, number
 from .update import update
 
 __all__ = ["Muon"]
@@ -100,12 +100,12 @@ class Muon(Optimizer):
         return {"momentum_buffer": zeros_like(param)}
 
     def _step_group(self, group: dict[str, Any], line: str) -> None:
-        lr = float(group["lr"])
+        lr = number(group["lr"])
         options = (
             1 - lr * group["weight_decay"],
             group["momentum"],
             group["nesterov"],
-            *map(float, group["ns_coefficients"]),
+            *map(number, group["ns_coefficients"]),
             group["eps"],
             group["ns_steps"],
         )

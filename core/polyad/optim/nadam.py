@@ -8,7 +8,7 @@ from ..ops.creation.factories import zeros_like
 from ..ops.optim.nadam import _nadam_rates, _nadam_step
 from ..tensor import Tensor
 from .optimizer import Optimizer, Params, new_step
-from .options import check_betas, check_hints, check_numbers
+from .options import check_betas, check_hints, check_numbers, number
 from .update import advance, update
 
 __all__ = ["NAdam"]
@@ -94,7 +94,7 @@ class NAdam(Optimizer):
         }
 
     def _step_group(self, group: dict[str, Any], line: str) -> None:
-        lr, (beta1, beta2) = float(group["lr"]), map(float, group["betas"])
+        lr, (beta1, beta2) = number(group["lr"]), map(number, group["betas"])
         rows = self._rows(group, "exp_avg", "exp_avg_sq")
         scalars = self._scalars(group, "step", "mu_product")
         rates = advance(_nadam_rates, scalars, (lr, beta1, beta2, group["momentum_decay"]), line)

@@ -14,9 +14,11 @@ from __future__ import annotations
 
 import copy
 import functools
+import operator
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, ClassVar, TypeVar
 
 from ..arguments import Explained, check_type, explained_call
@@ -24,6 +26,7 @@ from ..base.dtypes import float32, float64, get_default_dtype
 from ..base.kinds import State
 from ..base.shapes_and_strides import has_internal_overlap
 from ..base.state import state as thread, user_line, warn_user
+from ..dispatch.modes import Setting
 from ..errors import ArgumentError, ArgumentTypeError, NotSupported, PolyadError, describe
 from ..history.grad_mode import enable_grad, set_grad_enabled
 from ..history.hooks import RemovableHandle, register
@@ -213,7 +216,7 @@ class Optimizer(Explained):
             if names:
                 state = self.state[param]
                 if not state:
-                    state.update(self._new_state(param, group))
+                    state.update(self._apart(self._new_state, param, group))
                 row = (*row, *[state[name] for name in names])
             rows.append(tuple(map(_real, row)) if param._type.dtype.is_complex else row)
         if len(rows) != len(group["params"]):
@@ -247,6 +250,17 @@ class Optimizer(Explained):
         return [
             tuple([self.state[param][name] for name in names]) for param in group["params"] if param._grad is not None
         ]
+
+    @staticmethod
+    def _apart(make: Callable[..., Any], *args: Any) -> Any:
+        """``make(*args)``, state of before the first step, which is there once: no part of a step that is recorded."""
+        modes = thread.modes
+        if not any(mode.alters for mode in modes):
+            thread.modes = thread.no_modes
+        try:
+            return make(*args)
+        finally:
+            thread.modes = modes
 
     def _new_state(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
         """The state that *param* has before its first step."""
@@ -461,9 +475,10 @@ def _with_hooks(step: Step) -> Step:
     def call(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
         self._stepped = True
         try:
-            if not (self._hooks or ON_ALL or thread.watchers) or type(self).step is not call:
+            if not (self._hooks or ON_ALL or thread.watchers or thread.modes) or type(self).step is not call:
                 return step(self, *args, **kwargs)
-            return _between_hooks(step, self, args, kwargs)
+            with _read_by_modes(self):
+                return _between_hooks(step, self, args, kwargs)
         except Exception as error:
             problem = explained_call(f"{type(self).__name__}.step", step, (self, *args), kwargs, error)
             if problem is error:
@@ -471,6 +486,45 @@ def _with_hooks(step: Step) -> Step:
             raise problem from error
 
     return call  # type: ignore[return-value]
+
+
+@contextmanager
+def _read_by_modes(self: Optimizer) -> Iterator[None]:
+    """Inside, the groups' options are what the active modes make of them, which may want to know what they are for."""
+    kept: list[tuple[dict[str, Any], str, Any, Any]] = []
+    for number, group in enumerate(self.param_groups) if thread.modes else ():
+        for key in filter(group.__contains__, self.defaults):
+            value, again = group[key], functools.partial(_option, self, number, key)
+            shown = _as_read(self, f"param_groups[{number}][{key!r}]", value, again)
+            if shown is not value:
+                group[key] = shown
+                kept.append((group, key, value, shown))
+    try:
+        yield
+    finally:
+        for group, key, value, shown in kept:
+            if group.get(key) is shown:
+                group[key] = value
+
+
+def _option(self: Optimizer, number: int, key: str, *places: int) -> Any:
+    value = self.param_groups[number][key]
+    for place in places:
+        value = value[place]
+    return value
+
+
+def _as_read(self: Optimizer, path: str, value: Any, again: Callable[..., Any]) -> Any:
+    if type(value) in (tuple, list):
+        parts = [
+            _as_read(self, f"{path}[{place}]", part, functools.partial(again, place))
+            for place, part in enumerate(value)
+        ]
+        return value if all(map(operator.is_, parts, value)) else type(value)(parts)
+    if isinstance(value, (bool, int, float, str, type(None))):
+        for mode in thread.modes:
+            value = mode.option(Setting(self, path, again), value)
+    return value
 
 
 def _between_hooks(step: Step, self: Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

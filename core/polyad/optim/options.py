@@ -9,7 +9,7 @@ from ..arguments import check_length, check_type
 from ..errors import ArgumentError, ArgumentTypeError, PolyadError, wrong_type
 from ..tensor import Tensor
 
-__all__ = ["check_betas", "check_hints", "check_number", "check_numbers", "check_pair"]
+__all__ = ["check_betas", "check_hints", "check_number", "check_numbers", "check_pair", "number"]
 
 
 class HintError(PolyadError, RuntimeError):
@@ -42,6 +42,11 @@ def check_number(
         allowed = f"at least {least:g}" if below is None else f"in [{least:g}, {below:g})"
         allowed = f"between {least:g} and {most:g}" if most < math.inf else allowed
         raise ArgumentError(f"{optimizer}: {name} must be {allowed}, not {value}", fix=f"choose another {name}")
+
+
+def number(value: Any) -> float:
+    """An option as a float, as which a mode may know it again."""
+    return value if isinstance(value, float) else float(value)
 
 
 def check_hints(optimizer: str, options: dict[str, Any]) -> None:

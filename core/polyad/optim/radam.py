@@ -8,7 +8,7 @@ from ..ops.creation.factories import zeros_like
 from ..ops.optim.radam import _radam_rates, _radam_step
 from ..tensor import Tensor
 from .optimizer import Optimizer, Params, new_step
-from .options import check_betas, check_hints, check_numbers
+from .options import check_betas, check_hints, check_numbers, number
 from .update import advance, update
 
 __all__ = ["RAdam"]
@@ -86,7 +86,7 @@ class RAdam(Optimizer):
         return {"step": new_step(param), "exp_avg": zeros_like(param), "exp_avg_sq": zeros_like(param)}
 
     def _step_group(self, group: dict[str, Any], line: str) -> None:
-        lr, (beta1, beta2) = float(group["lr"]), map(float, group["betas"])
+        lr, (beta1, beta2) = number(group["lr"]), map(number, group["betas"])
         rows = self._rows(group, "exp_avg", "exp_avg_sq")
         scalars = self._scalars(group, "step")
         rates = advance(_radam_rates, scalars, (lr, beta1, beta2), line)

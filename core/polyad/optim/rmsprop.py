@@ -15,7 +15,7 @@ from ..ops.optim.rmsprop import (
 )
 from ..tensor import Tensor
 from .optimizer import Optimizer, Params, new_step
-from .options import check_hints, check_numbers
+from .options import check_hints, check_numbers, number
 from .update import advance, update
 
 __all__ = ["RMSprop"]
@@ -102,7 +102,7 @@ class RMSprop(Optimizer):
         momentum, centered = group["momentum"], group["centered"]
         names = ["square_avg", *["grad_avg"] * centered, *["momentum_buffer"] * (momentum > 0)]
         last = (group["weight_decay"], group["maximize"])
-        options = (float(group["lr"]), group["alpha"], group["eps"], *(momentum,) * (momentum > 0), *last)
+        options = (number(group["lr"]), group["alpha"], group["eps"], *(momentum,) * (momentum > 0), *last)
         update(_STEPS[centered, momentum > 0], self._rows(group, *names), options, (0, *range(2, len(names) + 2)), line)
         advance(_step_count, self._scalars(group, "step"), (), line)
 

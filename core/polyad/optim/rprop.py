@@ -10,7 +10,7 @@ from ..ops.optim.counting import _step_count
 from ..ops.optim.rprop import _rprop_step
 from ..tensor import Tensor
 from .optimizer import Optimizer, Params, new_step
-from .options import check_hints, check_numbers, check_pair
+from .options import check_hints, check_numbers, check_pair, number
 from .update import advance, update
 
 __all__ = ["Rprop"]
@@ -91,6 +91,6 @@ class Rprop(Optimizer):
         return {"step": new_step(param), "prev": zeros_like(param), "step_size": size}
 
     def _step_group(self, group: dict[str, Any], line: str) -> None:
-        options = (*map(float, group["etas"]), *map(float, group["step_sizes"]), group["maximize"])
+        options = (*map(number, group["etas"]), *map(number, group["step_sizes"]), group["maximize"])
         update(_rprop_step, self._rows(group, "prev", "step_size"), options, (0, 2, 3), line)
         advance(_step_count, self._scalars(group, "step"), (), line)

@@ -9,7 +9,7 @@ from ..ops.creation.factories import zeros_like
 from ..ops.optim.sgd import _sgd_momentum_step, _sgd_step
 from ..tensor import Tensor
 from .optimizer import Optimizer, Params
-from .options import check_hints, check_numbers
+from .options import check_hints, check_numbers, number
 from .update import update
 
 __all__ = ["SGD"]
@@ -89,7 +89,7 @@ class SGD(Optimizer):
         check_hints("SGD", options)
 
     def _step_group(self, group: dict[str, Any], line: str) -> None:
-        lr, decay, maximize = float(group["lr"]), group["weight_decay"], group["maximize"]
+        lr, decay, maximize = number(group["lr"]), group["weight_decay"], group["maximize"]
         momentum, dampening, nesterov = group["momentum"], group["dampening"], group["nesterov"]
         if not momentum:
             update(_sgd_step, self._rows(group), (lr, decay, maximize), (0,), line)
@@ -103,7 +103,7 @@ class SGD(Optimizer):
             buffer = state.get("momentum_buffer")
             if buffer is None:
                 # The first step's direction is the gradient itself.
-                buffer = state["momentum_buffer"] = zeros_like(param)
+                buffer = state["momentum_buffer"] = self._apart(zeros_like, param)
                 first.append((param, grad, buffer))
             else:
                 others.append((param, grad, buffer))

@@ -175,7 +175,8 @@ def test_a_training_step_read_from_a_text_trains_as_the_step_does(kind: str) -> 
         taken: Any = step
         if through_text:
             graph = polyad.jit.capture(step, inputs[0])
-            taken = graphs.parse(graph.text, graph.state)
+            read, numbers = graphs.parse(graph.text, graph.state), {one.name: one.captured for one in graph.numbers}
+            taken = lambda x: read(x, **numbers)  # noqa: E731
         else:
             step(inputs[0])
         return [taken(x).item() for x in inputs]

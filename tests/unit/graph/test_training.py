@@ -15,7 +15,7 @@ import pytest
 import polyad
 import polyad.nn.functional as F
 from polyad import graph as graphs, jit, nn, optim
-from polyad.errors import AutogradError
+from polyad.errors import ArgumentError, ArgumentTypeError, AutogradError, InvalidGraph
 from polyad.graph import Graph
 
 
@@ -41,6 +41,7 @@ def held_by(model: nn.Module, optimizer: Any, *others: polyad.Tensor) -> Callabl
             found |= {f"{name} {key}": value for key, value in optimizer.state.get(tensor, {}).items()}
         return found
 
+    held.optimizer = optimizer
     return held
 
 
@@ -61,7 +62,8 @@ def trained(make: Callable[[], Training], batches: list[Any], captured: bool, wa
             loss = None
         else:
             take = replays[number % 2] if replays else training.step
-            loss = take(*batch)
+            given = {one.name: one.read() for one in replays[0].numbers} if number % 2 and replays else {}  # type: ignore[misc]
+            loss = take(*batch, **given)
         found = {name: bits(tensor) for name, tensor in training.held().items()}
         found["loss"] = "" if loss is None else loss.item()
         found["generator"] = bits(polyad.get_rng_state())
@@ -90,6 +92,19 @@ def labelled(count: int, *shape: int) -> list[Any]:
 
 def perceptron() -> nn.Module:
     return nn.Sequential(nn.Linear(6, 5), nn.ReLU(), nn.Linear(5, 5), nn.Tanh(), nn.Linear(5, 3))
+
+
+class Halves:
+    """Between steps: the options *names* of the first group, halved."""
+
+    def __init__(self, *names: str) -> None:
+        self.names = names
+
+    def __call__(self, training: Training) -> None:
+        (group, *_) = training.held.optimizer.param_groups
+        for name in self.names:
+            value = group[name]
+            group[name] = tuple(one / 2 for one in value) if isinstance(value, tuple) else value / 2
 
 
 def training(model: nn.Module, kind: Any, clip: float | None = None, none: bool = True, **options: Any) -> Training:
@@ -278,6 +293,161 @@ def test_a_function_with_a_backward_of_its_own() -> None:
 
     graph = check(make, labelled(4, 6))
     assert "Steep" in [node.name for node in graph]
+
+
+# ------------------------------------------------------------------------------------------------------------- numbers
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "names"),
+    [
+        (optim.SGD, {"lr": 0.1}, ["lr"]),
+        (optim.SGD, {"lr": 0.1, "momentum": 0.9, "weight_decay": 0.1}, ["lr", "momentum", "weight_decay"]),
+        (optim.Adam, {"lr": 0.1, "weight_decay": 0.1}, ["lr", "betas", "eps", "weight_decay"]),
+        (optim.AdamW, {"lr": 0.1, "amsgrad": True}, ["lr", "betas", "eps", "weight_decay"]),
+        (optim.RMSprop, {"lr": 0.1, "momentum": 0.5, "centered": True}, ["lr", "momentum", "alpha", "eps"]),
+        (optim.Adagrad, {"lr": 0.1, "lr_decay": 0.1}, ["lr", "lr_decay", "eps"]),
+        (optim.Adadelta, {"lr": 0.1}, ["lr", "rho", "eps"]),
+        (optim.Adamax, {"lr": 0.1}, ["lr", "betas", "eps"]),
+        (optim.ASGD, {"lr": 0.1}, ["lr", "lambd", "alpha"]),
+        (optim.NAdam, {"lr": 0.1}, ["lr", "betas", "momentum_decay"]),
+        (optim.RAdam, {"lr": 0.1}, ["lr", "betas", "eps"]),
+        (optim.Rprop, {"lr": 0.1}, ["etas"]),
+        (optim.Adafactor, {"lr": 0.1}, ["lr", "d"]),
+    ],
+)
+@pytest.mark.parametrize("warm", [0, 1])
+def test_options_that_change_between_steps_change_between_replays(
+    kind: Any, options: Any, names: Any, warm: int
+) -> None:
+    if kind is optim.Rprop:
+        options = {**options, "etas": (0.5, 8.0)}
+    check(lambda: training(perceptron(), kind, clip=1.0, **options), labelled(6, 6), warm, Halves(*names))
+
+
+def test_a_schedule_between_replays() -> None:
+    def make() -> Training:
+        found = training(perceptron(), optim.SGD, lr=0.1, momentum=0.9)
+        schedule = optim.lr_scheduler.OneCycleLR(found.held.optimizer, 0.5, total_steps=20)
+        found.held.schedule = schedule
+        return found
+
+    graph = check(make, labelled(8, 6), between=lambda training: training.held.schedule.step())
+    assert {number.name for number in graph.numbers} == {"lr", "momentum"}
+
+
+def test_numbers_of_several_groups_and_optimizers_have_names() -> None:
+    def make() -> Training:
+        model = perceptron()
+        first, *others = [{"params": layer.parameters()} for layer in (model[0], model[2], model[4])]
+        optimizer = optim.SGD([first, {**others[0], "lr": 0.5}], lr=0.1)
+        second = optim.Adam([others[1]], lr=0.01)
+
+        def step(x: polyad.Tensor, y: polyad.Tensor) -> polyad.Tensor:
+            model.zero_grad()
+            loss = F.cross_entropy(model(x), y)
+            loss.backward()
+            optimizer.step()
+            second.step()
+            return loss
+
+        held = held_by(model, second)
+        held.optimizer = optimizer
+        return Training(step, held)
+
+    graph = check(make, labelled(5, 6), 1, Halves("lr"))
+    assert [number.name for number in graph.numbers] == ["lr", "param_groups_1_lr", "lr_2", "betas_0", "betas_1", "eps"]
+    assert graph.numbers[1].source == "SGD.param_groups[1]['lr']"
+
+
+def stepped(options: Any) -> tuple[Any, Graph, Any]:
+    weight = polyad.tensor([1.0, 2.0], requires_grad=True)
+    optimizer = optim.SGD([weight], **options)
+
+    def step(x: polyad.Tensor) -> None:
+        optimizer.zero_grad()
+        (weight * x).sum().backward()
+        optimizer.step()
+
+    return optimizer.param_groups[0], jit.capture(step, polyad.ones(2)), weight
+
+
+def test_what_was_decided_by_a_number_is_asked_of_the_next() -> None:
+    group, graph, weight = stepped({"lr": 0.5, "momentum": 0.5})
+    group["momentum"] = 0.0
+    before = weight.tolist()
+    with pytest.raises(ArgumentError, match="what the function decided by momentum is not so any more"):
+        graph(polyad.ones(2))
+    read = graphs.parse(graph.text, graph.state)
+    with pytest.raises(ArgumentError, match="what the function decided by momentum"):
+        read(polyad.ones(2), lr=0.5, momentum=0.0)
+    group["momentum"], group["nesterov"] = 0.25, True
+    with pytest.raises(ArgumentError, match=r"SGD.param_groups\[0\]\['nesterov'\] is baked into the graph"):
+        graph(polyad.ones(2))
+    assert weight.tolist() == before
+
+
+def test_a_graph_from_a_text_is_given_its_numbers() -> None:
+    group, graph, weight = stepped({"lr": 0.5})
+    read = graphs.parse(graph.text, graph.state)
+    assert "$lr" in graph.text
+    assert [(one.name, one.captured, one.read) for one in read.numbers] == [("lr", 0.5, None)]
+    with pytest.raises(ArgumentTypeError, match="lr is missing"):
+        read(polyad.ones(2))
+    with pytest.raises(ArgumentTypeError, match="lr is str, not a number"):
+        read(polyad.ones(2), lr="0.5")
+    with polyad.no_grad():
+        weight.fill_(1.0)
+    read(polyad.ones(2), lr=0.25)
+    assert weight.tolist() == [0.75, 0.75]
+    graph(polyad.ones(2), lr=0.5)
+    assert weight.tolist() == [0.25, 0.25]
+    group["lr"] = 0.125
+    graph(polyad.ones(2))
+    assert weight.tolist() == [0.125, 0.125]
+    assert type(group["lr"]) is float
+
+
+def test_a_number_that_is_computed_with_must_not_change() -> None:
+    weight = polyad.tensor([1.0, 2.0], requires_grad=True)
+
+    class Plain(optim.Optimizer):
+        def step(self, closure: Any = None) -> None:
+            with polyad.no_grad():
+                for group in self.param_groups:
+                    for param in group["params"]:
+                        param.add_(param.grad, alpha=-group["lr"])
+
+    optimizer = Plain([weight], {"lr": 0.5})
+
+    def step(x: polyad.Tensor) -> None:
+        optimizer.zero_grad()
+        (weight * x).sum().backward()
+        optimizer.step()
+
+    graph = jit.capture(step, polyad.ones(2))
+    graph(polyad.ones(2))
+    assert weight.tolist() == [0.0, 1.0]
+    optimizer.param_groups[0]["lr"] = 0.25
+    with pytest.raises(ArgumentError, match=r"Plain.param_groups\[0\]\['lr'\] is baked into the graph"):
+        graph(polyad.ones(2))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "what"),
+    [
+        ("$lr  ", "$rate  ", "node .* there is no number lr"),
+        ("$lr  ", "$lr = ", "'float' is missing before '='"),
+        ("# 0.5 from", "# 1 from", "lr is no number of type float"),
+        ("if true", "if divmod 1.0", "divmod is no comparison"),
+    ],
+)
+def test_numbers_that_a_text_cannot_have(old: str, new: str, what: str) -> None:
+    _, graph, _ = stepped({"lr": 0.5, "momentum": 0.5})
+    text = graph.text
+    assert old in text
+    with pytest.raises(InvalidGraph, match=what):
+        graphs.parse(text.replace(old, new, 1), graph.state)
 
 
 # ------------------------------------------------------------------------------------------------------------- history
