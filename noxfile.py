@@ -398,6 +398,8 @@ def fuzz(session: nox.Session) -> None:
     session.run("python", "-m", "fuzz.calls", "--device=opencl", "--count=20000", *session.posargs)
     session.run("python", "-m", "fuzz.calls", "--device=cpu", "--part=packages", "--count=20000", *session.posargs)
     session.run("python", "-m", "fuzz.programs", *session.posargs)
+    session.run("python", "-m", "fuzz.graph_passes", *session.posargs)
+    session.run("python", "-m", "fuzz.graph_passes", "--samples")
     session.run("python", "-m", "fuzz.files", *session.posargs)
     session.run("python", "-m", "fuzz.loaders")
     session.run("python", "-m", "fuzz.checkpoints")

@@ -3,6 +3,7 @@
     python -m fuzz.calls --device cpu --count 50000 --seed 0        random calls of everything that is public
     python -m fuzz.calls --count 1 --first 1157 --seed 0            one of them again
     python -m fuzz.programs --device cpu --count 2000 --seed 0      random programs, each run in several ways
+    python -m fuzz.graph_passes --count 2000 --seed 0               graphs of such programs through every pass
     python -m fuzz.files --count 20000 --seed 0                     mutated files
 
 Each prints a table of its findings by sort, with the shortest reproduction of each, and exits with 1 if there are any.

@@ -6,6 +6,7 @@ structure.py   tensors inside of nested lists, tuples and dicts
 replay.py      the same calls again
 whole.py       graphs that a backend compiles as a whole
 building.py    how a graph is written, by a tracer or from a text
+passes/        graphs to graphs that do the same with less work
 verify.py      whether a graph can be what it says
 text.py        how a graph prints, and
 parsing.py     how that is read; number_lines.py does both for numbers
@@ -18,7 +19,21 @@ from __future__ import annotations
 
 from .graph import Graph, Node
 from .parsing import parse
+from .passes import apply, optimize
 from .values import Constant, ModuleCall, Number, Scalar, Storage, Value
 from .verify import verify
 
-__all__ = ["Constant", "Graph", "ModuleCall", "Node", "Number", "Scalar", "Storage", "Value", "parse", "verify"]
+__all__ = [
+    "Constant",
+    "Graph",
+    "ModuleCall",
+    "Node",
+    "Number",
+    "Scalar",
+    "Storage",
+    "Value",
+    "apply",
+    "optimize",
+    "parse",
+    "verify",
+]
