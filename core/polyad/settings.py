@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from .base import state
 from .devices import registry
 from .errors import ArgumentTypeError, SettingError, safe_repr, wrong_type
 
@@ -23,7 +24,6 @@ class _Settings:
     warn_only: bool = False
     matmul_precision: str = "highest"
     interop_threads: int = 1
-    warn_always: bool = False
     attention: dict[str, bool] = field(default_factory=lambda: dict.fromkeys(ATTENTION, True))
 
 
@@ -195,19 +195,19 @@ def is_warn_always_enabled() -> bool:
     >>> polyad.is_warn_always_enabled()
     False
     """
-    return _settings.warn_always
+    return state.warn_always
 
 
 def set_warn_always(b: bool, /) -> None:
-    """Kept, and not read: how often a warning is shown, Python's module `warnings` decides. Raises TypeError for
-    anything but a bool.
+    """Whether what polyad says once in a process, such as that a form of a call is deprecated, is said each time; how
+    often it is shown, Python's module `warnings` decides. Raises TypeError for anything but a bool.
 
     >>> import polyad
     >>> polyad.set_warn_always(False)
     """
     if not isinstance(b, bool):
         raise wrong_type("set_warn_always", "b", b, "a bool")
-    _settings.warn_always = b
+    state.warn_always = b
 
 
 def set_flush_denormal(mode: bool, /) -> bool:

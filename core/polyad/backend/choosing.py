@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ..base.state import warn_user
+from ..base.state import warn_once
 from ..errors import CompilerFailure, CompilerWarning
 
 if TYPE_CHECKING:
@@ -52,9 +52,6 @@ def or_other(make: Callable[[], Call | None], other: Call, out: bool = True) -> 
     return call
 
 
-_warned: set[str] = set()
-
-
 def warn_of(failure: CompilerFailure) -> None:
     """Say once what a compiler said of kernels that have others to stand in for them."""
     from .c_compiler import NoCompiler
@@ -62,9 +59,7 @@ def warn_of(failure: CompilerFailure) -> None:
     if isinstance(failure, NoCompiler):  # known, and what came compiled is used
         return
     words = failure.message.partition(": ")[2]
-    if words not in _warned:
-        _warned.add(words)
-        warn_user(f"{failure}\nThe kernels that it would outrank compute in its place", CompilerWarning)
+    warn_once("compiler", words, f"{failure}\nThe kernels that it would outrank compute in its place", CompilerWarning)
 
 
 def addresses_by_size(

@@ -166,6 +166,18 @@ def line_at(code: CodeType, at: int) -> tuple[str, int]:
     return code.co_filename, code.co_firstlineno
 
 
+_warned: set[tuple[str, str]] = set()
+warn_always = False
+"""Whether `warn_once` says it each time; see `polyad.set_warn_always`."""
+
+
+def warn_once(subject: str, about: str, message: str, category: type[Warning]) -> None:
+    """`warn_user`, once in a process for what *subject* has to say *about* something; each time, if the user wants."""
+    if warn_always or (subject, about) not in _warned:
+        _warned.add((subject, about))
+        warn_user(message, category)
+
+
 def warn_user(message: str, category: type[Warning]) -> None:
     """A warning that names the innermost line outside polyad, however deep polyad's own stack is."""
     import warnings

@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..base.state import warn_user
+from ..base.state import warn_once
 from ..errors import ConditionError, OptionError, safe_repr
 from ..nn.modules.module import Module
 
@@ -20,8 +20,6 @@ __all__ = ["BACKENDS", "OptimizedModule", "compile"]
 MODES = ("default", "lite", "reduce-overhead", "max-autotune-no-cudagraphs", "max-autotune")
 BACKENDS = ("aot_eager", "cudagraphs", "eager", "inductor", "onnxrt", "openxla", "tvm")
 """The names of compilers that PyTorch knows; none is asked."""
-
-_warned: set[str] = set()
 
 
 def compile(
@@ -72,12 +70,12 @@ def compile(
             raise OptionError(
                 f"compile: there is no {what} {safe_repr(given)}", fix=f"use one of {', '.join(known)}, or none"
             )
-    if not _warned:
-        _warned.add("compile")
-        warn_user(
-            "compile: polyad has no compiler yet, so the code runs as it is, op by op; results are the same",
-            UserWarning,
-        )
+    warn_once(
+        "compile",
+        "",
+        "compile: polyad has no compiler yet, so the code runs as it is, op by op; results are the same",
+        UserWarning,
+    )
     return unchanged(model)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..base.state import warn_user
+from ..base.state import warn_once
 from ..errors import ArgumentTypeError
 from ..tensor import Tensor
 
@@ -20,8 +20,6 @@ OLDER = """\
         return factors_first_(call_, factors_, ({operands},), older_, {{{keywords}, **others_}}, defaults_)
 """
 """The lines of a generated function that look for such a call; ``older_`` is what came after the operands."""
-
-_warned: set[str] = set()
 
 
 def factors_first(
@@ -55,10 +53,10 @@ def factors_first(
             f"{call.__name__}: takes {count} arguments by position, {len(values)} were given",
             fix=f"give {' and '.join(factors)} by name",
         )
-    if call.__name__ not in _warned:
-        _warned.add(call.__name__)
-        warn_user(
-            f"{call.__name__}: numbers among the operands are deprecated; give {' and '.join(factors)} by name",
-            UserWarning,
-        )
+    warn_once(
+        "factors",
+        call.__name__,
+        f"{call.__name__}: numbers among the operands are deprecated; give {' and '.join(factors)} by name",
+        UserWarning,
+    )
     return call(*operands, **dict(zip(factors, numbers)), **named)

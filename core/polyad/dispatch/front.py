@@ -27,7 +27,7 @@ from .autocast import cast_call, checks, without_casts
 from .caller import generated, plain_values
 from .factors import OLDER, factors_first
 from .names import ASKED, MISSING, renamed
-from .out import write_created, write_out, write_sequence, wrote_directly
+from .out import agreed_dtype, write_created, write_out, write_sequence, wrote_directly
 from .overriding import again, stands_in
 
 if TYPE_CHECKING:
@@ -64,8 +64,8 @@ _SPREAD = """\
 """
 
 _DTYPE_OF_OUT = """\
-    if dtype is None and isinstance(out, Tensor_):
-        dtype = out._type.dtype
+    if isinstance(out, Tensor_):
+        dtype = agreed_dtype_(dtype, out)
 """
 
 _OUT = """\
@@ -106,7 +106,7 @@ def front(
         "definition_": definition, "signature_": signature, "explained_": explained, "renamed_": renamed,
         "spread_": spread_out, "names_": other_names,
         "write_out_": write_sequence if sequence else write_out if _has_operands(parameters) else write_created,
-        "wrote_directly_": wrote_directly, "op_": fronts, "missing_": MISSING,
+        "wrote_directly_": wrote_directly, "agreed_dtype_": agreed_dtype, "op_": fronts, "missing_": MISSING,
         "defaults_": {name: parameter.default for name, parameter in parameters.items()}, "Tensor_": Tensor, **CHECKS,
         "state_": state, "cast_call_": cast_call, "without_casts_": without_casts,
         "factors_first_": factors_first, "factors_": factors, "stands_in_": stands_in, "again_": again,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..base.dtypes import can_cast
+from ..base.dtypes import DType, can_cast
 from ..base.state import state, warn_user
 from ..errors import ArgumentTypeError, AutogradError, DeviceError, DTypeError, safe_repr
 from ..tensor import Tensor
@@ -83,6 +83,18 @@ def write_out(out: Any, result: Any, warned: bool = True) -> Any:
         out.resize_(result._array.shape)
     out.copy_(result)
     return out
+
+
+def agreed_dtype(dtype: DType | None, out: Tensor) -> DType:
+    """The dtype to compute in: that of *out*. Raises RuntimeError if *dtype*, which was given beside it, is another."""
+    if isinstance(dtype, DType) and dtype is not out._type.dtype:
+        raise DTypeError(
+            f"out: dtype={dtype} was given, and a tensor of another dtype",
+            operands={"out": out},
+            fix="drop dtype=, or make out with it",
+        )
+    found: DType = out._type.dtype
+    return found
 
 
 def write_created(out: Any, result: Any) -> Any:

@@ -93,8 +93,8 @@ class Optimizer(Explained):
                 operands={"params": params},
                 fix=f"put it into a list: {name}([parameter])",
             )
-        check_type(name, "params", params, Iterable, "an iterable of tensors or dicts, such as model.parameters()")
         self._check_options(defaults)
+        check_type(name, "params", params, Iterable, "an iterable of tensors or dicts, such as model.parameters()")
         self.defaults = defaults
         self.state = defaultdict(dict)
         self.param_groups = []

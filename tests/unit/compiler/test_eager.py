@@ -11,12 +11,12 @@ import pytest
 
 import polyad
 from polyad import nn
-from polyad.compiler import eager
+from polyad.base import state
 
 
 @pytest.fixture(autouse=True)
 def _nobody_was_told(monkeypatch):
-    monkeypatch.setattr(eager, "_warned", set())
+    monkeypatch.setattr(state, "_warned", set())
 
 
 @pytest.fixture

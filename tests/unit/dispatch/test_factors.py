@@ -7,7 +7,7 @@ import warnings
 import pytest
 
 import polyad
-from polyad.dispatch import factors
+from polyad.base import state
 
 x, y, z = (polyad.tensor(values) for values in ([1.0, 2.0], [3.0, 5.0], [7.0, 4.0]))
 m, a, b = (polyad.arange(4.0).reshape(2, 2) + start for start in (0, 1, 2))
@@ -25,7 +25,7 @@ SINGLE = {"add": ("alpha", x, y), "sub": ("alpha", x, y), "addcmul": ("value", x
 
 @pytest.fixture(autouse=True)
 def _nobody_was_warned(monkeypatch):
-    monkeypatch.setattr(factors, "_warned", set())
+    monkeypatch.setattr(state, "_warned", set())
 
 
 @pytest.mark.filterwarnings("ignore:.*numbers among:UserWarning")
@@ -102,3 +102,16 @@ def test_one_warning_for_each_function():
 def test_what_pytorch_refuses(call):
     with pytest.raises(TypeError):
         call()
+
+
+def test_it_is_said_each_time_if_the_user_wants() -> None:
+    polyad.set_warn_always(True)
+    try:
+        for _ in range(2):
+            with pytest.warns(UserWarning, match="numbers among the operands"):
+                polyad.add(x, 2, y)
+    finally:
+        polyad.set_warn_always(False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        polyad.add(x, 2, y)

@@ -125,7 +125,7 @@ def test_out_that_a_conjugated_tensor_would_miss_is_refused(path: str) -> None:
     call = call_of(path)
     plain = plain_of(path)
     bases = [polyad.zeros(one.shape, dtype=complex64) for one in plain]
-    with pytest.raises(RuntimeError, match=r"would miss the write|cannot hold"):
+    with pytest.raises(RuntimeError, match=r"would miss the write|cannot hold|was given"):
         call(out=as_out([base.conj() for base in bases]))
     assert not any(base.any() for base in bases)
 
@@ -176,3 +176,13 @@ def test_out_that_requires_a_gradient() -> None:
         polyad.add(polyad.ones(2), 1, out=polyad.ones(2, requires_grad=True))
     with polyad.no_grad(), pytest.raises(RuntimeError, match="cannot be resized"):
         polyad.add(polyad.ones(2), 1, out=polyad.ones(3, requires_grad=True))
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "cumsum", "cumprod"])
+def test_a_dtype_beside_out_is_that_of_out(name: str) -> None:
+    reduce, x = getattr(polyad, name), polyad.ones(3, dtype=polyad.int32)
+    args = (0,)
+    out = polyad.empty(reduce(x, *args).shape, dtype=float32)
+    assert reduce(x, *args, dtype=float32, out=out).dtype is float32
+    with pytest.raises(RuntimeError, match=r"out: dtype=polyad\.int16 was given"):
+        reduce(x, *args, dtype=polyad.int16, out=out)

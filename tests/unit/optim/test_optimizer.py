@@ -556,3 +556,17 @@ def test_hooks_of_all_optimizers():
         optim.Adam([param]).step()
     optimizer.step()
     assert seen == ["pre", "own pre", "own post", "post", "pre", "post", "own pre", "own post"]
+
+
+@pytest.mark.parametrize(
+    ("make", "options"),
+    [
+        (polyad.optim.Adagrad, {"lr_decay": -0.5}),
+        (polyad.optim.Adadelta, {"rho": 1.1}),
+        (polyad.optim.NAdam, {"betas": (1.0, 0.9)}),
+        (polyad.optim.SGD, {"momentum": -0.5}),
+    ],
+)
+def test_options_are_looked_at_before_parameters(make, options):
+    with pytest.raises(ValueError, match=make.__name__):
+        make(None, **options)
