@@ -5,40 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from .errors import DeviceError
+from .mps import device_count, empty_cache, is_available, manual_seed, seed
 
 __all__ = ["device_count", "empty_cache", "is_available", "manual_seed", "seed", "synchronize"]
-
-
-def is_available() -> bool:
-    """False: there is no device of this type.
-
-    >>> import polyad
-    >>> polyad.xpu.is_available()
-    False
-    """
-    return False
-
-
-def device_count() -> int:
-    """0: there is no device of this type.
-
-    >>> import polyad
-    >>> polyad.xpu.device_count()
-    0
-    """
-    return 0
-
-
-def empty_cache() -> None:
-    """Does nothing: there is no device that keeps memory."""
-
-
-def manual_seed(seed: int) -> None:
-    """Does nothing: there is no device that draws."""
-
-
-def seed() -> None:
-    """Does nothing: there is no device that draws."""
 
 
 def synchronize(device: Any = None) -> None:

@@ -70,11 +70,6 @@ def to_bool(types: Signature, params: Mapping[str, Any]) -> Typing:
     return Typing((None,) * len(types), (bool_,))
 
 
-def logical(types: Signature, params: Mapping[str, Any]) -> Typing:
-    """Operands become bool, so does the result."""
-    return Typing((bool_,) * len(types), (bool_,))
-
-
 def first(types: Signature, params: Mapping[str, Any]) -> Typing:
     """Operands as they are; the result has the first tensor's dtype."""
     return Typing((None,) * len(types), (next(t.dtype for t in flat(types) if isinstance(t, TensorType)),))

@@ -238,14 +238,6 @@ class _IntegerInterval(_Bounded):
         return (value % 1 == 0) & (value >= self.lower_bound) & (value <= self.upper_bound)
 
 
-class _IntegerLessThan(_Bounded):
-    is_discrete = True
-    bounds = ("upper_bound",)
-
-    def check(self, value: Tensor) -> Tensor:
-        return (value % 1 == 0) & (value <= self.upper_bound)
-
-
 class _IntegerGreaterThan(_Bounded):
     is_discrete = True
     bounds = ("lower_bound",)

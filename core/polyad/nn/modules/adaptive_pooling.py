@@ -35,6 +35,9 @@ PerAxis = int | tuple[int, ...]
 class _LPPool(Module):
     """What the layers of power means have in common."""
 
+    _functional: ClassVar[str]
+    """The name of the function that computes it."""
+
     def __init__(
         self, norm_type: float, kernel_size: PerAxis, stride: PerAxis | None = None, ceil_mode: bool = False
     ) -> None:
@@ -43,6 +46,11 @@ class _LPPool(Module):
         self.kernel_size = kernel_size
         self.stride = stride
         self.ceil_mode = ceil_mode
+
+    def forward(self, input: Tensor) -> Tensor:
+        pool = getattr(F, self._functional)
+        result: Tensor = pool(input, self.norm_type, self.kernel_size, self.stride, self.ceil_mode)
+        return result
 
     def extra_repr(self) -> str:
         return (
@@ -68,8 +76,7 @@ class LPPool1d(_LPPool):
     [2.0]
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.lp_pool1d(input, self.norm_type, self.kernel_size, self.stride, self.ceil_mode)
+    _functional = "lp_pool1d"
 
 
 class LPPool2d(_LPPool):
@@ -89,8 +96,7 @@ class LPPool2d(_LPPool):
     [4.0]
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.lp_pool2d(input, self.norm_type, self.kernel_size, self.stride, self.ceil_mode)
+    _functional = "lp_pool2d"
 
 
 class LPPool3d(_LPPool):
@@ -110,14 +116,14 @@ class LPPool3d(_LPPool):
     [8.0]
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.lp_pool3d(input, self.norm_type, self.kernel_size, self.stride, self.ceil_mode)
+    _functional = "lp_pool3d"
 
 
 class _FractionalMaxPool(Module):
     """What the layers of fractional pooling have in common."""
 
     spatial_dims: ClassVar[int]
+    _functional: ClassVar[str]
 
     def __init__(
         self,
@@ -141,6 +147,10 @@ class _FractionalMaxPool(Module):
                 fix="choose smaller ratios",
             )
         self.register_buffer("_random_samples", _random_samples)
+
+    def forward(self, input: Tensor) -> Any:
+        pool, sizes = getattr(F, self._functional), (self.output_size, self.output_ratio)
+        return pool(input, self.kernel_size, *sizes, self.return_indices, _random_samples=self._random_samples)
 
 
 def _each(value: Any, count: int) -> tuple[Any, ...]:
@@ -168,16 +178,7 @@ class FractionalMaxPool2d(_FractionalMaxPool):
     """
 
     spatial_dims = 2
-
-    def forward(self, input: Tensor) -> Any:
-        return F.fractional_max_pool2d(
-            input,
-            self.kernel_size,
-            self.output_size,
-            self.output_ratio,
-            self.return_indices,
-            _random_samples=self._random_samples,
-        )
+    _functional = "fractional_max_pool2d"
 
 
 class FractionalMaxPool3d(_FractionalMaxPool):
@@ -201,24 +202,20 @@ class FractionalMaxPool3d(_FractionalMaxPool):
     """
 
     spatial_dims = 3
-
-    def forward(self, input: Tensor) -> Any:
-        return F.fractional_max_pool3d(
-            input,
-            self.kernel_size,
-            self.output_size,
-            self.output_ratio,
-            self.return_indices,
-            _random_samples=self._random_samples,
-        )
+    _functional = "fractional_max_pool3d"
 
 
 class _Adaptive(Module):
     """What the adaptive layers have in common."""
 
+    _functional: ClassVar[str]
+
     def __init__(self, output_size: Any) -> None:
         super().__init__()
         self.output_size = output_size
+
+    def forward(self, input: Tensor) -> Any:
+        return getattr(F, self._functional)(input, self.output_size)
 
     def extra_repr(self) -> str:
         return f"output_size={self.output_size}"
@@ -238,8 +235,7 @@ class AdaptiveAvgPool1d(_Adaptive):
     polyad.Size([1, 2, 3])
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.adaptive_avg_pool1d(input, self.output_size)
+    _functional = "adaptive_avg_pool1d"
 
 
 class AdaptiveAvgPool2d(_Adaptive):
@@ -256,8 +252,7 @@ class AdaptiveAvgPool2d(_Adaptive):
     polyad.Size([1, 2, 3, 3])
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.adaptive_avg_pool2d(input, self.output_size)
+    _functional = "adaptive_avg_pool2d"
 
 
 class AdaptiveAvgPool3d(_Adaptive):
@@ -274,8 +269,7 @@ class AdaptiveAvgPool3d(_Adaptive):
     polyad.Size([1, 2, 3, 3, 3])
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.adaptive_avg_pool3d(input, self.output_size)
+    _functional = "adaptive_avg_pool3d"
 
 
 class _AdaptiveMax(_Adaptive):
@@ -284,6 +278,9 @@ class _AdaptiveMax(_Adaptive):
     def __init__(self, output_size: Any, return_indices: bool = False) -> None:
         super().__init__(output_size)
         self.return_indices = return_indices
+
+    def forward(self, input: Tensor) -> Any:
+        return getattr(F, self._functional)(input, self.output_size, self.return_indices)
 
 
 class AdaptiveMaxPool1d(_AdaptiveMax):
@@ -301,8 +298,7 @@ class AdaptiveMaxPool1d(_AdaptiveMax):
     polyad.Size([1, 2, 3])
     """
 
-    def forward(self, input: Tensor) -> Any:
-        return F.adaptive_max_pool1d(input, self.output_size, self.return_indices)
+    _functional = "adaptive_max_pool1d"
 
 
 class AdaptiveMaxPool2d(_AdaptiveMax):
@@ -320,8 +316,7 @@ class AdaptiveMaxPool2d(_AdaptiveMax):
     polyad.Size([1, 2, 3, 3])
     """
 
-    def forward(self, input: Tensor) -> Any:
-        return F.adaptive_max_pool2d(input, self.output_size, self.return_indices)
+    _functional = "adaptive_max_pool2d"
 
 
 class AdaptiveMaxPool3d(_AdaptiveMax):
@@ -339,5 +334,4 @@ class AdaptiveMaxPool3d(_AdaptiveMax):
     polyad.Size([1, 2, 3, 3, 3])
     """
 
-    def forward(self, input: Tensor) -> Any:
-        return F.adaptive_max_pool3d(input, self.output_size, self.return_indices)
+    _functional = "adaptive_max_pool3d"

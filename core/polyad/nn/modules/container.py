@@ -34,6 +34,25 @@ def position(index: Any, length: int, name: str) -> int:
     return at % length
 
 
+def check_pairs(op: str, given: Any, what: str) -> list[tuple[str, Any]]:
+    """The (name, value) pairs that *given* has. Raises TypeError for what is no pair, ValueError for another length."""
+    if not isinstance(given, Iterable):
+        raise ArgumentTypeError(
+            f"{op}: takes a mapping or (name, {what}) pairs, not {type(given).__name__}",
+            operands={f"{what}s": given},
+            fix=f"pass a dict of {what}s",
+        )
+    pairs, fix = list(given), f"pass a dict of {what}s, or a list of pairs"
+    for at, pair in enumerate(pairs):
+        if not isinstance(pair, Iterable):
+            message = f"{op}: element {at} must be a (name, {what}) pair"
+            raise ArgumentTypeError(message, operands={"element": pair}, fix=fix)
+        if len(tuple(pair)) != 2:
+            message = f"{op}: element {at} has length {len(tuple(pair))}, a (name, {what}) pair has 2"
+            raise ArgumentError(message, fix=fix)
+    return pairs
+
+
 class _ModuleSequence(Module):
     """What `Sequential` and `ModuleList` share: submodules named "0", "1", ... in order."""
 
@@ -299,24 +318,6 @@ class ModuleDict(Module):
 
     def update(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]]) -> None:
         """Add modules from a mapping or from (name, module) pairs, replacing those of the same name."""
-        if not isinstance(modules, Iterable):
-            raise ArgumentTypeError(
-                f"ModuleDict.update: takes a mapping or (name, module) pairs, not {type(modules).__name__}",
-                operands={"modules": modules},
-                fix="pass a dict of modules",
-            )
-        pairs = list(modules.items() if isinstance(modules, (Mapping, ModuleDict)) else modules)
-        for position, pair in enumerate(pairs):
-            if not isinstance(pair, Iterable):
-                raise ArgumentTypeError(
-                    f"ModuleDict.update: element {position} must be a (name, module) pair",
-                    operands={"element": pair},
-                    fix="pass a dict of modules, or a list of pairs",
-                )
-            if len(tuple(pair)) != 2:
-                raise ArgumentError(
-                    f"ModuleDict.update: element {position} has length {len(tuple(pair))}, a (name, module) pair has 2",
-                    fix="pass a dict of modules, or a list of pairs",
-                )
-        for name, module in pairs:
+        modules = modules.items() if isinstance(modules, (Mapping, ModuleDict)) else modules
+        for name, module in check_pairs("ModuleDict.update", modules, "module"):
             self[name] = module

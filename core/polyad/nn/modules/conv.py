@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from ...arguments import check_choice, check_dims, check_divisible, check_type
 from ...base.device import Device
@@ -42,6 +42,8 @@ class ConvNd(Module):
 
     spatial_dims: ClassVar[int]
     transposed: ClassVar[bool] = False
+    _functional: ClassVar[str]
+    """The name of the function that computes it."""
 
     in_channels: int
     out_channels: int
@@ -142,6 +144,15 @@ class ConvNd(Module):
         if self.bias is not None:
             init.uniform_fan_in_(self.bias, self.weight)
 
+    def forward(self, input: Tensor) -> Tensor:
+        """Convolve *input* (N, in_channels, *) or (in_channels, *)."""
+        convolve = getattr(F, self._functional)
+        padding: Any = self.padding
+        if self.padding_mode != "zeros":
+            input, padding = F.pad(input, self._pad, mode=_PADDING_MODES[self.padding_mode]), 0
+        result: Tensor = convolve(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
+        return result
+
     def extra_repr(self) -> str:
         text = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
         if isinstance(self.padding, str) or any(self.padding):
@@ -190,13 +201,7 @@ class Conv1d(ConvNd):
     """
 
     spatial_dims = 1
-
-    def forward(self, input: Tensor) -> Tensor:
-        """Convolve *input* (N, in_channels, L) or (in_channels, L)."""
-        if self.padding_mode != "zeros":
-            padded = F.pad(input, self._pad, mode=_PADDING_MODES[self.padding_mode])
-            return F.conv1d(padded, self.weight, self.bias, self.stride, 0, self.dilation, self.groups)
-        return F.conv1d(input, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups)
+    _functional = "conv1d"
 
 
 class Conv2d(ConvNd):
@@ -227,13 +232,7 @@ class Conv2d(ConvNd):
     """
 
     spatial_dims = 2
-
-    def forward(self, input: Tensor) -> Tensor:
-        """Convolve *input* (N, in_channels, H, W) or (in_channels, H, W)."""
-        if self.padding_mode != "zeros":
-            padded = F.pad(input, self._pad, mode=_PADDING_MODES[self.padding_mode])
-            return F.conv2d(padded, self.weight, self.bias, self.stride, 0, self.dilation, self.groups)
-        return F.conv2d(input, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups)
+    _functional = "conv2d"
 
 
 class Conv3d(ConvNd):
@@ -264,13 +263,7 @@ class Conv3d(ConvNd):
     """
 
     spatial_dims = 3
-
-    def forward(self, input: Tensor) -> Tensor:
-        """Convolve *input* (N, in_channels, D, H, W) or (in_channels, D, H, W)."""
-        if self.padding_mode != "zeros":
-            padded = F.pad(input, self._pad, mode=_PADDING_MODES[self.padding_mode])
-            return F.conv3d(padded, self.weight, self.bias, self.stride, 0, self.dilation, self.groups)
-        return F.conv3d(input, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups)
+    _functional = "conv3d"
 
 
 class ConvTransposeNd(ConvNd):
@@ -341,6 +334,13 @@ class ConvTransposeNd(ConvNd):
             )
         return tuple(size - low for size, low in zip(wanted, least))
 
+    def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
+        """Convolve *input*, to *output_size* if it is given."""
+        convolve, more = getattr(F, self._functional), self._output_padding(input, output_size)
+        rest = (self.stride, self.padding, more, self.groups, self.dilation)
+        result: Tensor = convolve(input, self.weight, self.bias, *rest)
+        return result
+
 
 class ConvTranspose1d(ConvTransposeNd):
     """The gradient of `Conv1d` as a layer: it makes sequences larger, and is also called deconvolution.
@@ -373,13 +373,7 @@ class ConvTranspose1d(ConvTransposeNd):
     """
 
     spatial_dims = 1
-
-    def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
-        """Convolve *input*, to *output_size* if it is given."""
-        more = self._output_padding(input, output_size)
-        return F.conv_transpose1d(
-            input, self.weight, self.bias, self.stride, self.padding, more, self.groups, self.dilation
-        )
+    _functional = "conv_transpose1d"
 
 
 class ConvTranspose2d(ConvTransposeNd):
@@ -413,13 +407,7 @@ class ConvTranspose2d(ConvTransposeNd):
     """
 
     spatial_dims = 2
-
-    def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
-        """Convolve *input*, to *output_size* if it is given."""
-        more = self._output_padding(input, output_size)
-        return F.conv_transpose2d(
-            input, self.weight, self.bias, self.stride, self.padding, more, self.groups, self.dilation
-        )
+    _functional = "conv_transpose2d"
 
 
 class ConvTranspose3d(ConvTransposeNd):
@@ -453,13 +441,7 @@ class ConvTranspose3d(ConvTransposeNd):
     """
 
     spatial_dims = 3
-
-    def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
-        """Convolve *input*, to *output_size* if it is given."""
-        more = self._output_padding(input, output_size)
-        return F.conv_transpose3d(
-            input, self.weight, self.bias, self.stride, self.padding, more, self.groups, self.dilation
-        )
+    _functional = "conv_transpose3d"
 
 
 # By these names code for PyTorch asks whether a layer is of the family.

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, overload
 
 from ...arguments import check_type
-from ...errors import ArgumentError, ArgumentTypeError
+from ...errors import ArgumentTypeError
 from ...tensor import Tensor
 from ..parameter import Parameter
-from .container import position
+from .container import check_pairs, position
 from .module import Module, indent
 
 __all__ = ["ParameterDict", "ParameterList"]
@@ -200,33 +200,12 @@ class ParameterDict(Module):
 
         New ones of an OrderedDict, a ParameterDict or pairs come in its order, of any other mapping sorted by name.
         """
-        if not isinstance(parameters, Iterable):
-            raise ArgumentTypeError(
-                f"ParameterDict.update: takes a mapping or (name, parameter) pairs, not {type(parameters).__name__}",
-                operands={"parameters": parameters},
-                fix="pass a dict of parameters",
-            )
-        pairs: list[Any]
         if isinstance(parameters, (OrderedDict, ParameterDict)):
-            pairs = list(parameters.items())
+            parameters = parameters.items()
         elif isinstance(parameters, Mapping):
             # As PyTorch has it, so that parameters and the states of optimizers have the same order.
-            pairs = sorted(parameters.items(), key=lambda item: str(item[0]))
-        else:
-            pairs = list(parameters)
-        for number, pair in enumerate(pairs):
-            if not isinstance(pair, Iterable):
-                raise ArgumentTypeError(
-                    f"ParameterDict.update: element {number} must be a (name, parameter) pair",
-                    operands={"element": pair},
-                    fix="pass a dict of parameters, or a list of pairs",
-                )
-            if len(tuple(pair)) != 2:
-                raise ArgumentError(
-                    f"ParameterDict.update: element {number} has length {len(tuple(pair))}, a pair has 2",
-                    fix="pass a dict of parameters, or a list of pairs",
-                )
-        for key, value in pairs:
+            parameters = sorted(parameters.items(), key=lambda item: str(item[0]))
+        for key, value in check_pairs("ParameterDict.update", parameters, "parameter"):
             self[key] = value
 
     def __or__(self, other: ParameterDict) -> ParameterDict:

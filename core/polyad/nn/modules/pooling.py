@@ -28,7 +28,17 @@ __all__ = [
 PerAxis = int | tuple[int, ...]
 
 
-class _MaxPoolNd(Module):
+class _Pool(Module):
+    """What the layers have in common."""
+
+    _functional: ClassVar[str]
+    """The name of the function that computes it."""
+
+    def extra_repr(self) -> str:
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class _MaxPoolNd(_Pool):
     """What the layers of maxima have in common."""
 
     def __init__(
@@ -48,11 +58,12 @@ class _MaxPoolNd(Module):
         self.return_indices = return_indices
         self.ceil_mode = ceil_mode
 
+    def forward(self, input: Tensor) -> Any:
+        pool, windows = getattr(F, self._functional), (self.kernel_size, self.stride, self.padding, self.dilation)
+        return pool(input, *windows, ceil_mode=self.ceil_mode, return_indices=self.return_indices)
+
     def extra_repr(self) -> str:
-        return (
-            f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, "
-            f"dilation={self.dilation}, ceil_mode={self.ceil_mode}"
-        )
+        return f"{super().extra_repr()}, dilation={self.dilation}, ceil_mode={self.ceil_mode}"
 
 
 class MaxPool1d(_MaxPoolNd):
@@ -75,16 +86,7 @@ class MaxPool1d(_MaxPoolNd):
     polyad.Size([1, 3, 4])
     """
 
-    def forward(self, input: Tensor) -> Any:
-        return F.max_pool1d(
-            input,
-            self.kernel_size,
-            self.stride,
-            self.padding,
-            self.dilation,
-            ceil_mode=self.ceil_mode,
-            return_indices=self.return_indices,
-        )
+    _functional = "max_pool1d"
 
 
 class MaxPool2d(_MaxPoolNd):
@@ -107,16 +109,7 @@ class MaxPool2d(_MaxPoolNd):
     polyad.Size([1, 3, 4, 3])
     """
 
-    def forward(self, input: Tensor) -> Any:
-        return F.max_pool2d(
-            input,
-            self.kernel_size,
-            self.stride,
-            self.padding,
-            self.dilation,
-            ceil_mode=self.ceil_mode,
-            return_indices=self.return_indices,
-        )
+    _functional = "max_pool2d"
 
 
 class MaxPool3d(_MaxPoolNd):
@@ -139,19 +132,10 @@ class MaxPool3d(_MaxPoolNd):
     polyad.Size([1, 3, 2, 4, 3])
     """
 
-    def forward(self, input: Tensor) -> Any:
-        return F.max_pool3d(
-            input,
-            self.kernel_size,
-            self.stride,
-            self.padding,
-            self.dilation,
-            ceil_mode=self.ceil_mode,
-            return_indices=self.return_indices,
-        )
+    _functional = "max_pool3d"
 
 
-class _MaxUnpoolNd(Module):
+class _MaxUnpoolNd(_Pool):
     """What the layers that undo pooling have in common."""
 
     spatial_dims: ClassVar[int]
@@ -166,8 +150,10 @@ class _MaxUnpoolNd(Module):
         self.stride = _each(stride if stride is not None else kernel_size, self.spatial_dims)
         self.padding = _each(padding, self.spatial_dims)
 
-    def extra_repr(self) -> str:
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+    def forward(self, input: Tensor, indices: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
+        unpool = getattr(F, self._functional)
+        result: Tensor = unpool(input, indices, self.kernel_size, self.stride, self.padding, output_size)
+        return result
 
 
 def _each(value: PerAxis, count: int) -> tuple[int, ...]:
@@ -192,9 +178,7 @@ class MaxUnpool1d(_MaxUnpoolNd):
     """
 
     spatial_dims = 1
-
-    def forward(self, input: Tensor, indices: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
-        return F.max_unpool1d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
+    _functional = "max_unpool1d"
 
 
 class MaxUnpool2d(_MaxUnpoolNd):
@@ -215,9 +199,7 @@ class MaxUnpool2d(_MaxUnpoolNd):
     """
 
     spatial_dims = 2
-
-    def forward(self, input: Tensor, indices: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
-        return F.max_unpool2d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
+    _functional = "max_unpool2d"
 
 
 class MaxUnpool3d(_MaxUnpoolNd):
@@ -238,12 +220,10 @@ class MaxUnpool3d(_MaxUnpoolNd):
     """
 
     spatial_dims = 3
-
-    def forward(self, input: Tensor, indices: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
-        return F.max_unpool3d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
+    _functional = "max_unpool3d"
 
 
-class AvgPool1d(Module):
+class AvgPool1d(_Pool):
     """The mean of each window.
 
     Shapes: as `MaxPool1d` without dilation.
@@ -286,11 +266,34 @@ class AvgPool1d(Module):
             self.count_include_pad,
         )
 
-    def extra_repr(self) -> str:
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+class _AvgPoolNd(_Pool):
+    """What the layers of means over several dimensions have in common."""
+
+    def __init__(
+        self,
+        kernel_size: PerAxis,
+        stride: PerAxis | None = None,
+        padding: PerAxis = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+    ) -> None:
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.stride = stride if stride is not None else kernel_size
+        self.padding = padding
+        self.ceil_mode = ceil_mode
+        self.count_include_pad = count_include_pad
+        self.divisor_override = divisor_override
+
+    def forward(self, input: Tensor) -> Tensor:
+        pool, windows = getattr(F, self._functional), (self.kernel_size, self.stride, self.padding)
+        result: Tensor = pool(input, *windows, self.ceil_mode, self.count_include_pad, self.divisor_override)
+        return result
 
 
-class AvgPool2d(Module):
+class AvgPool2d(_AvgPoolNd):
     """The mean of each window.
 
     Shapes: as `MaxPool2d` without dilation.
@@ -309,39 +312,10 @@ class AvgPool2d(Module):
     [1.0]
     """
 
-    def __init__(
-        self,
-        kernel_size: PerAxis,
-        stride: PerAxis | None = None,
-        padding: PerAxis = 0,
-        ceil_mode: bool = False,
-        count_include_pad: bool = True,
-        divisor_override: int | None = None,
-    ) -> None:
-        super().__init__()
-        self.kernel_size = kernel_size
-        self.stride = stride if stride is not None else kernel_size
-        self.padding = padding
-        self.ceil_mode = ceil_mode
-        self.count_include_pad = count_include_pad
-        self.divisor_override = divisor_override
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.avg_pool2d(
-            input,
-            self.kernel_size,
-            self.stride,
-            self.padding,
-            self.ceil_mode,
-            self.count_include_pad,
-            self.divisor_override,
-        )
-
-    def extra_repr(self) -> str:
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+    _functional = "avg_pool2d"
 
 
-class AvgPool3d(Module):
+class AvgPool3d(_AvgPoolNd):
     """The mean of each window.
 
     Shapes: as `MaxPool3d` without dilation.
@@ -360,33 +334,4 @@ class AvgPool3d(Module):
     [1.0]
     """
 
-    def __init__(
-        self,
-        kernel_size: PerAxis,
-        stride: PerAxis | None = None,
-        padding: PerAxis = 0,
-        ceil_mode: bool = False,
-        count_include_pad: bool = True,
-        divisor_override: int | None = None,
-    ) -> None:
-        super().__init__()
-        self.kernel_size = kernel_size
-        self.stride = stride if stride is not None else kernel_size
-        self.padding = padding
-        self.ceil_mode = ceil_mode
-        self.count_include_pad = count_include_pad
-        self.divisor_override = divisor_override
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.avg_pool3d(
-            input,
-            self.kernel_size,
-            self.stride,
-            self.padding,
-            self.ceil_mode,
-            self.count_include_pad,
-            self.divisor_override,
-        )
-
-    def extra_repr(self) -> str:
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+    _functional = "avg_pool3d"

@@ -17,11 +17,12 @@ from ....dispatch.promotion import Typing, first
 from ....dispatch.structure import opaque
 from ....tensor import Tensor
 from ...creation.factories import zeros
+from ...declaring.named import named
 from ...declaring.windows import Sizes
 from .geometry import check_real, pool, pooled_shape, window_arguments
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from ....backend.interface import Signature
 
@@ -207,61 +208,32 @@ def max_pool3d(
     return _pool_largest("max_pool3d", 3, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
-@function(method=False, namespace="nn.functional")
-def max_pool1d_with_indices(
-    input: Tensor,
-    kernel_size: PerAxis,
-    stride: PerAxis | None = None,
-    padding: PerAxis = 0,
-    dilation: PerAxis = 1,
-    ceil_mode: bool = False,
-    return_indices: bool = True,
-) -> Any:
-    """`max_pool1d` that gives the places of the maxima, too, whatever *return_indices* says.
+def _declare_with_indices(dims: int) -> Callable[..., Any]:
+    def definition(
+        input: Tensor,
+        kernel_size: PerAxis,
+        stride: PerAxis | None = None,
+        padding: PerAxis = 0,
+        dilation: PerAxis = 1,
+        ceil_mode: bool = False,
+        return_indices: bool = True,
+    ) -> Any:
+        return _pool_largest(name, dims, input, kernel_size, stride, padding, dilation, ceil_mode, True)
+
+    name, ones = f"max_pool{dims}d", (1,) * (dims - 1)
+    opened, closed = "[" * (dims + 1), "]" * (dims + 1)
+    doc = f"""`{name}` that gives the places of the maxima, too, whatever *return_indices* says.
 
     >>> import polyad
-    >>> polyad.nn.functional.max_pool1d_with_indices(polyad.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
-    (tensor([[3., 2.]]), tensor([[1, 2]]))
+    >>> polyad.nn.functional.{name}_with_indices(polyad.arange(2.0).reshape{(1, *ones, 2)}, {(*ones, 2)})
+    (tensor({opened}1.{closed}), tensor({opened}1{closed}))
     """
-    return _pool_largest("max_pool1d", 1, input, kernel_size, stride, padding, dilation, ceil_mode, True)
+    return function(method=False, namespace="nn.functional")(named(definition, f"{name}_with_indices", doc))
 
 
-@function(method=False, namespace="nn.functional")
-def max_pool2d_with_indices(
-    input: Tensor,
-    kernel_size: PerAxis,
-    stride: PerAxis | None = None,
-    padding: PerAxis = 0,
-    dilation: PerAxis = 1,
-    ceil_mode: bool = False,
-    return_indices: bool = True,
-) -> Any:
-    """`max_pool2d` that gives the places of the maxima, too, whatever *return_indices* says.
-
-    >>> import polyad
-    >>> polyad.nn.functional.max_pool2d_with_indices(polyad.arange(4.0).reshape(1, 2, 2), 2)
-    (tensor([[[3.]]]), tensor([[[3]]]))
-    """
-    return _pool_largest("max_pool2d", 2, input, kernel_size, stride, padding, dilation, ceil_mode, True)
-
-
-@function(method=False, namespace="nn.functional")
-def max_pool3d_with_indices(
-    input: Tensor,
-    kernel_size: PerAxis,
-    stride: PerAxis | None = None,
-    padding: PerAxis = 0,
-    dilation: PerAxis = 1,
-    ceil_mode: bool = False,
-    return_indices: bool = True,
-) -> Any:
-    """`max_pool3d` that gives the places of the maxima, too, whatever *return_indices* says.
-
-    >>> import polyad
-    >>> polyad.nn.functional.max_pool3d_with_indices(polyad.arange(8.0).reshape(1, 2, 2, 2), 2)
-    (tensor([[[[7.]]]]), tensor([[[[7]]]]))
-    """
-    return _pool_largest("max_pool3d", 3, input, kernel_size, stride, padding, dilation, ceil_mode, True)
+max_pool1d_with_indices = _declare_with_indices(1)
+max_pool2d_with_indices = _declare_with_indices(2)
+max_pool3d_with_indices = _declare_with_indices(3)
 
 
 # PyTorch shows these in its main namespace, too.
