@@ -22,6 +22,7 @@ from polyad_conformance.samples import families, family_of
 
 from .accuracy import Bound
 from .calls import Call, Given, contiguous, mapped
+from .exclusions import NOT_COMPARED
 from .libraries import twin
 from .more_calls import MORE
 
@@ -151,7 +152,7 @@ def has_values(path: str) -> bool:
 def compared_paths() -> Iterator[str]:
     """Every function that is compared: public ones that PyTorch has, and further methods with calls of their own."""
     for path in PUBLIC:
-        if twin(path) is not None and templates_of(path):
+        if twin(path) is not None and path not in NOT_COMPARED and templates_of(path):
             yield path
     yield from (path for path in MORE if path not in PUBLIC)
 
