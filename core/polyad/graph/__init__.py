@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from .graph import Graph, Node
 from .parsing import parse
-from .values import Constant, ModuleCall, Number, Scalar, Storage, Value
+from .values import Constant, Draw, ModuleCall, Number, Scalar, Storage, Value
 from .verify import verify
 
-__all__ = ["Constant", "Graph", "ModuleCall", "Node", "Number", "Scalar", "Storage", "Value", "parse", "verify"]
+__all__ = ["Constant", "Draw", "Graph", "ModuleCall", "Node", "Number", "Scalar", "Storage", "Value", "parse", "verify"]
