@@ -482,6 +482,23 @@ def test_a_replay_holds_no_history_that_is_spent_and_all_that_is_not() -> None:
     assert other.grad.tolist() == second.tolist()
 
 
+def test_history_that_a_pass_keeps_is_there_after_a_replay() -> None:
+    weight = polyad.tensor([1.0, 2.0], requires_grad=True)
+
+    def work(x: polyad.Tensor) -> polyad.Tensor:
+        y = (weight * x).exp()
+        y.sum().backward(retain_graph=True)
+        return y
+
+    graph = jit.capture(work, polyad.ones(2))
+    found = []
+    for function in (work, graph):
+        weight.grad = None
+        function(polyad.tensor([0.5, 1.0])).sum().backward()
+        found.append(weight.grad.tolist())
+    assert found[0] == found[1]
+
+
 def test_slopes_that_are_recorded_are_differentiated_through_a_replay() -> None:
     def slope(x: polyad.Tensor) -> polyad.Tensor:
         (found,) = polyad.autograd.grad((x.exp() * x).sum(), x, create_graph=True)
