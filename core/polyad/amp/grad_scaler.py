@@ -9,8 +9,9 @@ from typing import Any
 from ..arguments import check_type, explain
 from ..base.device import Device
 from ..base.dtypes import float16, float32
-from ..base.state import warn_user
+from ..base.state import state, warn_user
 from ..devices import registry
+from ..dispatch.modes import Setting
 from ..errors import ArgumentError, OptionError, PolyadError, SettingError
 from ..history.grad_mode import no_grad
 from ..ops.creation.factories import tensor
@@ -276,7 +277,10 @@ class GradScaler:
                         fix="keep the parameters in float32 and let autocast cast them",
                     )
                 held.append((label, param._grad))
-        inverse = 1.0 / self._scale_value
+        scale = self._scale_value
+        for mode in state.modes:
+            scale = mode.option(Setting(self, "scale", self.get_scale), scale)
+        inverse = 1.0 / scale
         finite: dict[Device, list[Tensor]] = {}
         for _, grad in held:
             grad.mul_(inverse)

@@ -35,11 +35,8 @@ def accumulate(leaf: Leaf, gradient: Tensor, create_graph: bool, shared: set[int
             fix="do not write to leaves between forward and backward, or write to a clone()",
         )
     with _locks[leaf.seq % len(_locks)]:
-        if state.modes:
-            ACCUMULATE_GRAD.through_modes(tensor, gradient, create_graph, id(gradient) in shared)
-        else:
-            _accumulate(tensor, gradient, create_graph, id(gradient) in shared)
-        if tensor._grad is gradient:
+        accumulated = ACCUMULATE_GRAD.through_modes if state.modes else _accumulate
+        if accumulated(tensor, gradient, create_graph, id(gradient) in shared) is gradient:
             shared.add(id(gradient))
     if leaf.accumulated_hooks:
         for hook in list(leaf.accumulated_hooks.values()):

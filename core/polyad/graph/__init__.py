@@ -20,11 +20,12 @@ from __future__ import annotations
 from .graph import Graph, Node
 from .parsing import parse
 from .passes import apply, optimize
-from .values import Constant, ModuleCall, Number, Scalar, Storage, Value
+from .values import Constant, Draw, ModuleCall, Number, Scalar, Storage, Value
 from .verify import verify
 
 __all__ = [
     "Constant",
+    "Draw",
     "Graph",
     "ModuleCall",
     "Node",

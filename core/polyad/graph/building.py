@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..base.shapes_and_strides import Layout, reach
 from .graph import Graph, Node, numbers, with_frees
-from .values import Constant, Number, Role, Storage, Value
+from .values import Constant, Draw, Number, Role, Storage, Value
 
 if TYPE_CHECKING:
     from ..base.device import Device
     from ..base.dtypes import DType
     from ..dispatch.modes import Setting
+    from ..random.generator import Generator
     from ..tensor import Tensor
 
 
@@ -52,7 +53,7 @@ class Draft:
         memories: the storages so far, by number.
         nodes: the calls so far.
         constants: numbers of values with their tensors, and whether these keep their shape.
-        numbers, settings: as of `Graph`.
+        numbers, settings, ends: as of `Graph`.
     """
 
     def __init__(self) -> None:
@@ -62,6 +63,7 @@ class Draft:
         self.constants: list[tuple[int, Tensor, bool]] = []
         self.numbers: list[Number] = []
         self.settings: list[tuple[Setting, Any]] = []
+        self.ends: list[tuple[Generator, Draw]] = []
 
     def copied(self) -> Draft:
         """The same, to go on from."""
@@ -83,9 +85,8 @@ class Draft:
         values = [Value(number, seen.name, storages[seen.memory], *seen[2:]) for number, seen in enumerate(self.seen)]
         constants = [Constant(values[number], tensor, fixed) for number, tensor, fixed in self.constants]
         nodes = with_frees(self.nodes, values, outputs)
-        return Graph(
-            name, list(storages.values()), values, constants, nodes, arguments, outputs, self.numbers, self.settings
-        )
+        outside = self.numbers, self.settings, self.ends
+        return Graph(name, list(storages.values()), values, constants, nodes, arguments, outputs, *outside)
 
     def _storages(self, arguments: Any, outputs: Any) -> dict[int, Storage]:
         """The memory that values show, by the numbers that it had; numbered anew."""

@@ -6,6 +6,7 @@ function used and did not make: parameters, buffers, tables. A graph is not chan
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ from ..dispatch.op import OPS, Op
 from ..random.generator import Generator, default_generator
 from ..tensor import Tensor
 from .structure import Ref, leaves_of
-from .values import Constant, ModuleCall, Number, Scalar, Storage, Value
+from .values import Constant, Draw, ModuleCall, Number, Scalar, Storage, Value
 
 if TYPE_CHECKING:
     from ..dispatch.modes import Setting
@@ -44,6 +45,7 @@ class Node:
         line: the user's line that computed it.
         modules: the calls of submodules that it is part of, the outermost first.
         frees: numbers of the values that are not used after this node.
+        draws: the random numbers that it gets, if its place in the generator's sequence is known.
     """
 
     op: Op | Effect
@@ -54,6 +56,7 @@ class Node:
     line: str = ""
     modules: tuple[ModuleCall, ...] = ()
     frees: tuple[int, ...] = ()
+    draws: Draw | None = None
 
     @property
     def name(self) -> str:
@@ -104,6 +107,7 @@ class Graph:
         arguments: (args, kwargs) of the example call with a `Ref` in each tensor's place.
         outputs: the result, likewise.
         numbers: what each replay reads of the program's numbers.
+        ends: where the generators stand after the call, so that all draws can be reserved at once.
         settings: what else the function read of settings and decided by, with what it was; a replay compares it.
     """
 
@@ -116,6 +120,7 @@ class Graph:
     outputs: Any
     numbers: list[Number] = field(default_factory=list)
     settings: list[tuple[Setting, Any]] = field(default_factory=list, repr=False)
+    ends: list[tuple[Generator, Draw]] = field(default_factory=list)
     _asked: list[Compiled | None] = field(default_factory=list, repr=False)
 
     @property
@@ -159,7 +164,7 @@ class Graph:
     @property
     def state(self) -> dict[str, Tensor | Generator]:
         """The tensors and generators that the graph holds on to, by name: what its text leaves out."""
-        drawn = leaves_of([node.args for node in nodes_within(self)], Generator)
+        drawn = leaves_of([[node.args for node in nodes_within(self)], [one for one, _ in self.ends]], Generator)
         own = [one for one in dict.fromkeys(drawn) if one is not default_generator]
         tensors = {constant.value.name: constant.tensor for constant in self.constants}
         return {**tensors, **{f"generator {number}": one for number, one in enumerate(own)}}
@@ -223,7 +228,7 @@ def with_frees(nodes: Sequence[Node], values: Sequence[Value], outputs: Any) -> 
         earlier = [before for number in node.renewed if (before := values[number].earlier) is not None]
         used = {*node.uses, *node.makes, *earlier}
         frees = tuple(sorted(used - kept))
-        found.append(Node(node.op, node.args, node.outputs, node.renewed, node.grad, node.line, node.modules, frees))
+        found.append(dataclasses.replace(node, frees=frees))
         kept |= used
     return found[::-1]
 

@@ -29,10 +29,10 @@ from ..random.generator import Generator, default_generator
 from ..tensor import Tensor
 from .building import Draft, Memory, Seen
 from .graph import Graph, Node
-from .number_lines import read_number
+from .number_lines import DRAWS, read_draws, read_end, read_number
 from .structure import NumberRef, Ref, leaves_of, replace
 from .text import BODY, PLAIN_NAME, VERSION, named
-from .values import ModuleCall, Refusal, Scalar
+from .values import Draw, ModuleCall, Refusal, Scalar
 from .verify import given_back, verify
 
 DEEPEST = 100
@@ -53,6 +53,7 @@ _TOKEN = re.compile(
 )
 _REMARK = re.compile(
     rf"(?P<grad>no_grad|enable_grad)|baked in: (?P<baked>{_QUOTED}|\w+)|in call (?P<calls>\d+(?: \d+)*)"
+    rf"|(?P<draws>{DRAWS})"
     rf"|(?P<quoted>{_QUOTED})|(?P<line>[^\s,\"]+:\d+)",
     re.ASCII,
 )
@@ -237,6 +238,8 @@ class _Reader:
                 raise Wrong(f"call {number} is said twice")
             self.calls[number] = ModuleCall(json.loads(line.of_kind("string", "a path")), kind, number)
             self.end(line)
+        elif line.kind == "name" and line.token in ("default_generator", "generator"):
+            self.draft.ends.append((self.literal(line), read_end(line)))
         elif (line.kind == "value" and self.outside(line)) or (line.token == "$" and self.number(line)):
             return
         else:
@@ -265,8 +268,7 @@ class _Reader:
 
     def number(self, line: _Line) -> bool:
         """Take a number from outside, if the line is that."""
-        at = line.at
-        line.step()
+        at, _ = line.at, line.step()
         if line.kind != "name":
             line.at, line.kind, line.token = at, "mark", "$"
             return False
@@ -305,10 +307,10 @@ class _Reader:
         outputs: Any = self.resolved(left)
         kind = line.of_kind("name", "a type") if scalar else ""
         new = tuple([self.renew(label, before) for label in renewed])
-        grad, baked, calls, where = self.remarks(line)
+        grad, baked, calls, where, draws = self.remarks(line)
         if scalar:
             outputs = Scalar(op.name, kind, baked)
-        self.draft.nodes.append(Node(op, arguments, outputs, new, grad, where, calls))
+        self.draft.nodes.append(Node(op, arguments, outputs, new, grad, where, calls, (), draws))
 
     def left(self, line: _Line) -> tuple[Any, bool, list[str]]:
         """What is before ``=``: results, whether a number of the host's, values that are renewed."""
@@ -328,12 +330,12 @@ class _Reader:
         line.take("=")
         return structure, scalar, renewed
 
-    def remarks(self, line: _Line) -> tuple[bool | None, str, tuple[ModuleCall, ...], str]:
+    def remarks(self, line: _Line) -> tuple[bool | None, str, tuple[ModuleCall, ...], str, Draw | None]:
         if line.token and line.token != "#":
             raise Wrong(f"{line.token[:20]!r} is too much")
         grad: bool | None = None
         calls: tuple[ModuleCall, ...] = ()
-        baked = where = ""
+        baked, where, draws = "", "", None
         text = line.rest() if line.token else ""
         at = 0
         while at < len(text):
@@ -345,11 +347,13 @@ class _Reader:
                 grad = found["grad"] == "enable_grad"
             elif found["baked"]:
                 baked = json.loads(found["baked"]) if found["baked"][0] == '"' else found["baked"]
+            elif found["draws"]:
+                draws = read_draws(found["draws"])
             elif found["calls"]:
                 calls = tuple([self.call(number) for number in found["calls"].split()])
             else:
                 where = json.loads(found["quoted"]) if found["quoted"] else found["line"]
-        return grad, baked, calls, where
+        return grad, baked, calls, where, draws
 
     def call(self, number: str) -> ModuleCall:
         found = self.calls.get(int(number[:9]))

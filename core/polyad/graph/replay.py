@@ -11,10 +11,11 @@ from typing import Any
 from ..base.state import state
 from ..dispatch.effects import Effect
 from ..errors import ArgumentError, ArgumentTypeError, AutogradError, DeviceError, DTypeError, ShapeError
+from ..random.generator import Generator
 from ..tensor import Tensor
 from .graph import Graph, Node
-from .structure import NumberRef, Ref, leaves, replace
-from .values import Value
+from .structure import NumberRef, Ref, leaves, leaves_of, replace
+from .values import Draw, Value
 from .whole import compile_graph
 
 
@@ -57,13 +58,48 @@ def _run(graph: Graph, found: dict[int, Tensor], numbers: Mapping[str, float]) -
     if compiled is not None and compiled.fits(found):
         return _substitute(graph.outputs, compiled(found))
     ambient = state.grad_enabled
+    places = _Places(graph)
     try:
         for node in graph.nodes:
             state.grad_enabled = ambient if node.grad is None else node.grad
+            if node.draws is not None:
+                places.go_to(node)
             _carry_out(graph, node, found, numbers)
+        places.end()
     finally:
         state.grad_enabled = ambient
     return _substitute(graph.outputs, found)
+
+
+class _Places:
+    """Where the generators of a graph stand during a replay: they are moved only where the function moved them, since
+    how many numbers a call draws may follow from data.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self.ends = graph.ends
+        self.begins = {generator: generator.drawn.advance(0) for generator, _ in graph.ends}
+        self.now = {generator: Draw(0, 0) for generator, _ in graph.ends}
+
+    def go_to(self, node: Node) -> None:
+        """Move the generator of *node* to what it draws."""
+        for generator in leaves_of(node.args, Generator):
+            if node.draws is not None and generator in self.begins:
+                self._move(generator, node.draws._replace(blocks=0))
+                self.now[generator] = node.draws.end
+
+    def end(self) -> None:
+        """Leave the generators where the function does."""
+        for generator, place in self.ends:
+            self._move(generator, place)
+
+    def _move(self, generator: Generator, place: Draw) -> None:
+        if place != self.now[generator]:
+            seed, offset = self.begins[generator]
+            if place.seed is None:
+                generator.drawn.move(seed, offset + place.offset)
+            else:
+                generator.drawn.move(place.seed, place.offset)
 
 
 def _carry_out(graph: Graph, node: Node, found: dict[int, Tensor], numbers: Mapping[str, float]) -> None:

@@ -12,7 +12,9 @@ by two steps.
 ``%0@1`` is tensor 0 after its first change, ``s1@1`` storage 1 after the first write to it. ``by (1, 2)`` are strides
 that are not row-major, ``from 4`` is an offset. ``%a@1; %b@1 = add_(...)``: the call also changes what %b shows. Memory
 that is larger than what is shown of it has a line, ``s0  96 bytes``, and so has each call of a submodule, which nodes
-then name, and each number that a replay reads: ``$lr  float  # 0.1 from "SGD.param_groups[0]['lr']"``.
+then name, and each number that a replay reads: ``$lr  float  # 0.1 from "SGD.param_groups[0]['lr']"``. A call that
+``draws 2 from 5`` gets two blocks of four random words, the first of them five blocks behind where the generator stood
+when the whole call began; ``default_generator  ends at 7`` says where it stands afterwards.
 
 Invariant: `polyad.graph.parse` reads what is written in full as an equal graph, whose text is the same. What has no
 text, such as a function of the program's, is written in angle brackets, which is refused by name.
@@ -37,7 +39,7 @@ from ..dispatch.op import ATTRIBUTES, OPS, PUBLIC, Op
 from ..random.generator import Generator
 from .building import end_of
 from .graph import Graph, Node
-from .number_lines import written_number
+from .number_lines import written_draws, written_end, written_number
 from .structure import NumberRef, Ref
 from .values import Refusal, Scalar, Value
 
@@ -101,6 +103,7 @@ class _Writer:
             remark = "# constant, by reference" + ("" if constant.fixed else ", resized")
             rows.append((self.labels[constant.value.number], self.described(constant.value), remark))
         rows += [(f"${one.name}", "float", written_number(one)) for one in graph.numbers]
+        rows += [(self.literal(one), written_end(place), "") for one, place in graph.ends]
         rows += [(f"call {one.number}", f"{one.class_name} {json.dumps(one.path)}", "") for one in self.calls()]
         first = len(rows)
         rows += [self.row(node) for node in graph.nodes]
@@ -150,6 +153,8 @@ class _Writer:
         parts = ["" if node.grad is None else "enable_grad" if node.grad else "no_grad"]
         if isinstance(node.outputs, Scalar):
             parts.append(f"baked in: {self.name(node.outputs.baked)}")
+        if node.draws is not None:
+            parts.append(written_draws(node.draws))
         if node.modules:
             parts.append("in call " + " ".join(str(call.number) for call in node.modules))
         if node.line:

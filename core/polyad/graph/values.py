@@ -10,7 +10,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from ..errors import ArgumentError, PolyadError
 
@@ -144,6 +144,25 @@ class Number:
     captured: float
     conditions: tuple[Condition, ...] = ()
     read: Callable[[], Any] | None = None
+
+
+class Draw(NamedTuple):
+    """Which stretch of a generator's numbers a call draws, in blocks of four words.
+
+    Attributes:
+        offset: where it begins, counted from where the generator stood when the whole call began.
+        blocks: how many there are.
+        seed: that the function had started the generator from by then, so that *offset* counts from there.
+    """
+
+    offset: int
+    blocks: int
+    seed: int | None = None
+
+    @property
+    def end(self) -> Draw:
+        """Where the next draw begins, if nothing is put back."""
+        return Draw(self.offset + self.blocks, 0, self.seed)
 
 
 @dataclass(frozen=True, slots=True)

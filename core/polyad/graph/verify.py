@@ -60,6 +60,8 @@ class _Check:
     def run(self) -> None:
         graph = self.graph
         self.memory()
+        if len({generator for generator, _ in graph.ends}) < len(graph.ends):
+            raise self.wrong(None, "a generator ends twice")
         for value in (*graph.inputs, *(constant.value for constant in graph.constants)):
             if value.number not in self.made:
                 self.make(None, value.number, set())
@@ -104,6 +106,8 @@ class _Check:
 
     def node(self, node: Node) -> None:
         self.used(node, node.args)
+        if node.draws is not None and not leaves_of(node.args, Generator):
+            raise self.wrong(node, "it draws from no generator")
         for ref in leaves_of(node.args, NumberRef):
             if ref.name not in self.numbers:
                 raise self.wrong(node, f"there is no number {ref.name}")

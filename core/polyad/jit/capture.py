@@ -41,6 +41,7 @@ from ..history.node import Output
 from ..tensor import Tensor
 from ..tensor.tensor import DETACH
 from .backward import Passes, taken_apart, takes_apart
+from .draws import Draws
 from .readings import Reading, Readings
 
 __all__ = ["BakedValueWarning", "Capture", "capture", "trace"]
@@ -77,6 +78,7 @@ class Capture(Mode):
         self._passes = Passes()
         self._missed = False
         self._readings = Readings(self._free_name)
+        self._draws = Draws()
         self._modules: tuple[ModuleCall, ...] = ()
         self._calls = 0
 
@@ -127,6 +129,7 @@ class Capture(Mode):
             recorded = replace(recorded, Reading, lambda number: NumberRef(number.name))
             called = replace(called, Reading, lambda number: number.plain)
         counts = [] if effect is None else _counts(args)
+        draws = self._draws.follow(args)
         if effect is not None and effect.record is Record.GRADIENT and args[effect.of]._grad is not None:
             present = args[effect.of]._grad  # the program may hold on to it, though it may be replaced now
             self._ref(present)
@@ -144,8 +147,9 @@ class Capture(Mode):
             outputs = outputs if leaves_of(outputs, Ref) else None
         else:
             outputs = None if effect.result is Result.CHECK else self._read(op, result)
+        changed = None if grad == self._grad_enabled else grad
         self._draft.nodes.append(
-            Node(op, recorded, outputs, (), None if grad == self._grad_enabled else grad, user_line(), self._modules)
+            Node(op, recorded, outputs, (), changed, user_line(), self._modules, draws=draws and draws())
         )
         for tensor in written:
             self._ref(tensor)  # each version has a value
@@ -189,6 +193,7 @@ class Capture(Mode):
             draft.constants[place] = number, tensor, fixed
         roots = [*leaves_of(result, Tensor), *self._given, *[tensor for _, tensor, _ in draft.constants]]
         draft.nodes[:] = self._passes.without_spent(draft.nodes, roots)
+        draft.ends = self._draws.ends()
         draft.numbers, draft.settings = self._readings.finish(draft.nodes)
         self._alive.clear()
         return draft.finish(name, arguments, outputs)

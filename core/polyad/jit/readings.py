@@ -112,7 +112,7 @@ class Readings:
     def knows(self, setting: Setting, value: Any) -> bool:
         """Whether the function read the same there before, or nothing."""
         known = self._found.get((id(setting.owner), setting.path))
-        return known is None or (type(value) is type(_plain(known[1])) and value == _plain(known[1]))
+        return known is None or (type(value) is type(_without_source(known[1])) and value == _without_source(known[1]))
 
     def finish(self, nodes: Iterable[Node]) -> tuple[list[Number], list[tuple[Setting, Any]]]:
         """The numbers that *nodes* are given, and what else was decided by."""
@@ -129,5 +129,5 @@ class Readings:
         return numbers, settings
 
 
-def _plain(value: Any) -> Any:
+def _without_source(value: Any) -> Any:
     return value.plain if isinstance(value, Reading) else value

@@ -7,6 +7,7 @@ between threads: each draw takes a stretch of the sequence that no other draw ge
 
 from __future__ import annotations
 
+import itertools
 import operator
 import os
 import threading
@@ -29,6 +30,10 @@ DEFAULT_SEED = 67280421310721
 _STATE_BYTES = 16
 
 
+_starts = itertools.count(1)
+"""Counts when generators are started from a seed, so that who looks can tell whether one was since."""
+
+
 class Generator:
     """A source of random numbers, created with the default seed.
 
@@ -41,13 +46,14 @@ class Generator:
     True
     """
 
-    __slots__ = ("__weakref__", "_device", "_lock", "_offset", "_seed")
+    __slots__ = ("__weakref__", "_device", "_lock", "_offset", "_seed", "_started")
 
     def __init__(self, device: Device | str = "cpu") -> None:
         self._device = Device(device)
         self._lock = Lock()
         self._seed = DEFAULT_SEED
         self._offset = 0
+        self._started = 0
 
     @property
     def device(self) -> Device:
@@ -73,7 +79,7 @@ class Generator:
         if not -(2**63) <= number < 2**64:
             raise ArgumentError(f"manual_seed: seed {number} is outside [-2**63, 2**64)", fix="pass a smaller number")
         with self._lock:
-            self._seed, self._offset = number % 2**64, 0
+            self._seed, self._offset, self._started = number % 2**64, 0, next(_starts)
         return self
 
     def seed(self) -> int:
@@ -108,6 +114,15 @@ class Generator:
             if (self._seed, self._offset) == (seed, (offset + blocks) % 2**64):
                 self._offset = offset
 
+    def started_since(self, count: int) -> bool:
+        """Whether it was started from a seed since *count*, which `starts` gave."""
+        return self._started > count
+
+    def move(self, seed: int, offset: int) -> None:
+        """Go to a place that `advance` told of: the next draw begins there."""
+        with self._lock:
+            self._seed, self._offset = seed, offset % 2**64
+
     @property
     def drawn(self) -> Generator:
         """The generator that this thread draws from where it is given this one."""
@@ -141,6 +156,11 @@ class Generator:
         with self._lock:
             self._seed, self._offset = int.from_bytes(state[:8], "little"), int.from_bytes(state[8:], "little")
         return self
+
+
+def starts() -> int:
+    """How often generators were started from seeds so far, roughly: each look counts, too."""
+    return next(_starts)
 
 
 class _OfThread(threading.local):
@@ -252,8 +272,8 @@ def fork_rng(devices: Any = None, enabled: bool = True) -> Iterator[None]:
     if not enabled:
         yield
         return
-    state = get_rng_state()
+    place = default_generator.advance(0)
     try:
         yield
     finally:
-        set_rng_state(state)
+        default_generator.move(*place)

@@ -360,6 +360,34 @@ def test_numbers_of_several_groups_and_optimizers_have_names() -> None:
     assert graph.numbers[1].source == "SGD.param_groups[1]['lr']"
 
 
+@pytest.mark.filterwarnings("ignore::polyad.jit.BakedValueWarning")
+def test_a_scaled_step_is_replayed_until_its_scale_changes() -> None:
+    scalers = []
+
+    def make() -> Training:
+        model = perceptron()
+        optimizer, scaler = optim.SGD(model.parameters(), lr=0.1), polyad.amp.GradScaler("cpu", init_scale=8.0)
+        scalers.append(scaler)
+
+        def step(x: polyad.Tensor, y: polyad.Tensor) -> polyad.Tensor:
+            optimizer.zero_grad()
+            with polyad.autocast("cpu"):
+                loss = F.cross_entropy(model(x), y)
+            scaler.scale(loss).backward()
+            scaler.step(optimizer)
+            scaler.update()
+            return loss
+
+        return Training(step, held_by(model, optimizer))
+
+    batches = labelled(5, 6)
+    graph = check(make, batches)
+    assert "backward" not in [node.name for node in graph]
+    scalers[-1].update(4.0)
+    with pytest.raises(ArgumentError, match=r"GradScaler\.scale is baked into the graph"):
+        graph(*batches[0])
+
+
 def stepped(options: Any) -> tuple[Any, Graph, Any]:
     weight = polyad.tensor([1.0, 2.0], requires_grad=True)
     optimizer = optim.SGD([weight], **options)
@@ -480,6 +508,23 @@ def test_a_replay_holds_no_history_that_is_spent_and_all_that_is_not() -> None:
     assert not first.requires_grad
     second.sum().backward()
     assert other.grad.tolist() == second.tolist()
+
+
+def test_history_that_a_pass_keeps_is_there_after_a_replay() -> None:
+    weight = polyad.tensor([1.0, 2.0], requires_grad=True)
+
+    def work(x: polyad.Tensor) -> polyad.Tensor:
+        y = (weight * x).exp()
+        y.sum().backward(retain_graph=True)
+        return y
+
+    graph = jit.capture(work, polyad.ones(2))
+    found = []
+    for function in (work, graph):
+        weight.grad = None
+        function(polyad.tensor([0.5, 1.0])).sum().backward()
+        found.append(weight.grad.tolist())
+    assert found[0] == found[1]
 
 
 def test_slopes_that_are_recorded_are_differentiated_through_a_replay() -> None:

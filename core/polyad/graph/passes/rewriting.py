@@ -122,7 +122,7 @@ class _Copy:
         for row in source.rows:
             draft.nodes.append(self.node(*row))
         self.in_order()
-        draft.numbers, draft.settings = source.graph.numbers, source.graph.settings
+        draft.numbers, draft.settings, draft.ends = source.graph.numbers, source.graph.settings, source.graph.ends
         return draft.finish(source.graph.name, self.renumbered(source.graph.arguments), self.renumbered(source.outputs))
 
     def add(self, number: int) -> int:
