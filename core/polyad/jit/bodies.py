@@ -126,8 +126,8 @@ class BodyCapture(Capture):
             )
         self._modules = self.watcher._modules
         result = super().dispatch(op, args)
-        for place in self._outside():
-            if self._draft.memories[place].version:
+        for number in self._outside():
+            if self._draft.memories[self._draft.seen[number].memory].version:
                 raise self._refused(op.name, args)
         return result
 
@@ -158,17 +158,21 @@ class BodyCapture(Capture):
         return super()._find(tensor)
 
     def _outside(self) -> set[int]:
-        """The memory that the function did not make."""
-        numbers = [ref.number for ref in self.inputs] + [number for number, _, _ in self._draft.constants]
-        return {self._draft.seen[number].memory for number in numbers}
+        """The values that the function did not make."""
+        return {ref.number for ref in self.inputs} | {number for number, _, _ in self._draft.constants}
 
     def _check_outside(self, effect: Effect, args: tuple[Any, ...]) -> None:
         """Raise for a call that changes a tensor from outside."""
-        changes = effect.of if effect.record in (Record.CHANGED, Record.GRADIENT) else effect.changes
-        if changes is not None:
-            outside = self._outside()
-            if any(self._memory_of(tensor) in outside for tensor in leaves_of(args[changes], Tensor)):
-                raise self._refused(effect.called(args), args)
+        outside = self._outside()
+        if effect.writes is not None:
+            memories = {self._draft.seen[number].memory for number in outside}
+            found = any(self._memory_of(tensor) in memories for tensor in leaves_of(args[effect.writes], Tensor))
+        else:
+            itself = effect.of if effect.record in (Record.CHANGED, Record.GRADIENT) else effect.rebinds
+            targets = [] if itself is None else leaves_of(args[itself], Tensor)
+            found = any(self._numbers[id(tensor)] in outside for tensor in targets)
+        if found:
+            raise self._refused(effect.called(args), args)
 
     def _refused(self, writer: str, args: tuple[Any, ...]) -> Exception:
         target = leaves_of(args, Tensor)[0]

@@ -353,7 +353,8 @@ def capture(function: Callable[..., Any], *example_inputs: Any, **example_kwargs
     itself.
 
     Baked in are shapes, dtypes, devices, arguments that are no tensors, and Python's decisions: an ``if`` that depends
-    on data takes the captured side on each replay, and reading the data warns (BakedValueWarning). Raises TypeError if
+    on data takes the captured side on each replay, and reading the data warns (BakedValueWarning); `polyad.cond` and
+    `polyad.while_loop` are recorded with all that they may do. Raises TypeError if
     *function* is not callable or no example is a tensor, and whatever the function raises.
 
     >>> import polyad

@@ -239,12 +239,14 @@ def test_a_loop_that_would_not_end_is_traced() -> None:
 
 def test_writes_to_what_a_branch_did_not_make_are_refused_before_they_happen() -> None:
     x, state = sample(3), torch.zeros(3)
-    leaf = sample(3).requires_grad_()
+    leaf, table = sample(3).requires_grad_(), sample(3, 3)
     cases = {
         "add_": lambda x: x.add_(1),
         "mul_": lambda x: state.mul_(x),
         "copy_": lambda x: state[1:].copy_(x[1:]),
         "requires_grad_": lambda x: state.requires_grad_(),
+        "detach_": lambda x: leaf.detach_(),
+        "t_": lambda x: table.t_(),
         "set_grad": lambda x: setattr(leaf, "grad", x) or x,
     }
 
@@ -259,7 +261,8 @@ def test_writes_to_what_a_branch_did_not_make_are_refused_before_they_happen() -
         jit.capture(
             lambda x: torch.cond(x.sum() > 100, lambda x: (leaf * x).sum().backward() or x, lambda x: x, (x,)), x
         )
-    assert (state.tolist(), state.requires_grad, leaf.grad) == ([0, 0, 0], False, None)
+    assert (state.tolist(), state.requires_grad, leaf.grad, leaf.requires_grad) == ([0, 0, 0], False, None, True)
+    assert table.is_contiguous()
     assert x.tolist() == sample(3).tolist()
 
     def fill(x):
@@ -269,6 +272,25 @@ def test_writes_to_what_a_branch_did_not_make_are_refused_before_they_happen() -
 
     graph = jit.capture(lambda x: torch.cond(x.sum() > 100, fill, lambda x: x + 0, (x,)), x)
     assert graph(x + 100).tolist() == fill(x + 100).tolist()
+
+
+def test_gradients_are_taken_within_a_body_and_through_it() -> None:
+    def descend(x, rows):
+        def step(x, row):
+            x = x.detach().requires_grad_()
+            (slope,) = torch.autograd.grad((branch_of_data(x[None])[0] * row).sum(), x)
+            return x.detach() - slope, slope
+
+        return scan(step, x, rows)
+
+    args = sample(3), sample(4, 3, seed=1)
+    graph = jit.capture(descend, *args)
+    for x in args[0], -args[0]:
+        assert bits(graph(x, args[1])) == bits(descend(x, args[1]))
+    slope = func.grad(lambda x: branch_of_data(x).sum())
+    graph = jit.capture(slope, args[1][:1])
+    for x in args[1][:1].abs(), -args[1][:1].abs():
+        assert bits(graph(x)) == bits(slope(x))
 
 
 def test_branches_that_differ_are_told_at_capture() -> None:
