@@ -19,7 +19,18 @@ from fuzz import graph_passes as fuzzing
 from polyad import graph as graphs, jit, nn
 from polyad.errors import InvalidGraph
 from polyad.graph import Graph, passes
-from polyad.graph.passes import common, dead, facts, fold_constants, folding, merge_common, remove_dead, rewriting
+from polyad.graph.passes import (
+    common,
+    dead,
+    drop_views,
+    facts,
+    fold_constants,
+    folding,
+    merge_common,
+    remove_dead,
+    rewriting,
+    views,
+)
 from polyad_conformance.samples import families
 
 
@@ -136,6 +147,37 @@ def test_what_is_not_recorded_may_end_in_two_outputs() -> None:
     assert taken(capture(lambda x: ((x > 0).float(), (x > 0).double()), X), merge_common) == ["gt", "cast", "cast"]
 
 
+# ------------------------------------------------------------------------------------------------------------ views
+
+
+def test_a_view_that_shows_what_is_shown_already_is_left_out() -> None:
+    graph = capture(lambda x: x.t().t().exp() + x.view(-1).view(3, 2).reshape(2, 3), X)
+    assert taken(graph, drop_views) == ["permute", "exp", "reshape_view", "reshape_view", "add"]
+    assert names(graphs.optimize(graph)) == ["exp", "add"]
+
+
+def under_no_grad(x):
+    with polyad.no_grad():
+        back = x.t().t()
+    return back * x
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x.t().t(),
+        lambda x: (y := x * 1, y.t().t().mul_(2), y.sum())[-1],
+        lambda x: (y := x * 1, z := y.t().t(), y.mul_(2), z.sum())[-1],
+        lambda x: x[:1].as_strided((2, 3), (3, 1)).exp(),
+        under_no_grad,
+    ],
+    ids=["returned", "written", "written behind", "part", "no_grad"],
+)
+def test_a_view_that_is_told_apart_stays(function) -> None:
+    graph = capture(function, X)
+    assert taken(graph, drop_views) == names(graph)
+
+
 # ------------------------------------------------------------------------------------------------------------ constants
 
 
@@ -237,6 +279,10 @@ def ignore(module: Any, name: str) -> Callable[[pytest.MonkeyPatch], None]:
     return lambda patch: patch.setattr(module, name, lambda _: False)
 
 
+def takes_view(node: graphs.Node) -> bool:
+    return node.op.kind == "view"
+
+
 def viewed_before(x):
     whole = x * 1
     row = whole[1:]
@@ -261,6 +307,15 @@ SABOTAGES: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], Callable[..., A
     "folding ignores writes": (forget(folding, "written"), lambda x: x + polyad.zeros(5)[2:].add_(x)),
     "folding gives away constants": (forget(folding, "held"), lambda x: (x * 1, polyad.zeros(3))),
     "folding draws": (ignore(folding, "draws"), lambda x: x + polyad.rand(3)),
+    "views lose that they are recorded": (forget(views, "differentiable"), under_no_grad),
+    "views forget who changes them": (
+        forget(views, "changed"),
+        lambda x: (y := x * 1, z := y.view(3, 1).view(3), y.mul_(2), z + 1)[-1],
+    ),
+    "views of a part count as whole": (
+        lambda patch: patch.setattr(views, "_whole_view", lambda _, node: node.uses[0] if takes_view(node) else None),
+        lambda x: x[:1].as_strided((3,), (1,)) * 2,
+    ),
     "versions are not counted": (
         lambda patch: patch.setattr(rewriting, "writes_of", lambda graph: [set() for _ in graph.nodes]),
         lambda x: (x.add_(1), x.sum())[1],
@@ -276,7 +331,7 @@ def test_a_planted_error_is_found(sabotage: str, monkeypatch: pytest.MonkeyPatch
         return [polyad.tensor([0.5, 1.0, 2.0]).requires_grad_(grad)]
 
     def found() -> list[tuple[str, str]]:
-        return [one for grad in (False, True) for one in fuzzing.differences(graph, lambda: inputs(grad))]  # noqa: B023
+        return [one for grad in (False, True) for one in fuzzing.differences(graph, lambda grad=grad: inputs(grad))]
 
     graph = capture(function, *inputs(False))
     assert found() == []

@@ -5,6 +5,7 @@ facts.py       what a pass asks of a node, answered from declarations
 dead.py        leave out what nobody uses
 common.py      compute once what is computed twice
 folding.py     compute now what is the same on each replay
+views.py       leave out views that show what is shown already
 
 A replay of what a pass gives equals a replay of what it got: values, who shares memory with whom, versions of memory
 from outside, gradients, random bits. Two things may differ, where nobody looks for them: an error that only an unused
@@ -30,12 +31,13 @@ from .common import merge_common
 from .dead import remove_dead
 from .folding import fold_constants
 from .rewriting import same_nodes
+from .views import drop_views
 
-__all__ = ["STANDARD", "Pass", "apply", "fold_constants", "merge_common", "optimize", "remove_dead"]
+__all__ = ["STANDARD", "Pass", "apply", "drop_views", "fold_constants", "merge_common", "optimize", "remove_dead"]
 
 Pass = Callable[[Graph], Graph]
 
-STANDARD: Final[tuple[Pass, ...]] = (fold_constants, merge_common, remove_dead)
+STANDARD: Final[tuple[Pass, ...]] = (fold_constants, drop_views, merge_common, remove_dead)
 """What `optimize` runs, in order."""
 
 
