@@ -47,6 +47,7 @@ from .ops.indexing.nonzero import argwhere as argwhere
 from .ops.indexing.nonzero import nonzero as nonzero
 from .ops.indexing.nonzero import nonzero_static as nonzero_static
 from .ops.indexing.scatter_reduce import scatter_reduce as scatter_reduce
+from .ops.indexing.segment_reduce import segment_reduce as segment_reduce
 from .ops.indexing.slicing import narrow as narrow
 from .ops.indexing.slicing import select as select
 from .ops.indexing.take import put as put

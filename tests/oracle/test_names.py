@@ -21,7 +21,7 @@ REASONS: dict[str, str] = {
     r"|dsmm|hsmm|hspmm|saddmm|smm|sspaddmm|to_padded_tensor": "no sparse or nested tensors",
     r"cudnn_.*|miopen_.*|mkldnn_.*|to_mkldnn|is_vulkan_available|ipu|mtia|xpu|profiler_allow_.*": "of one vendor",
     r"native_.*|batch_norm_.*|convolution|grid_sampler_[23]d|embedding_bag|conv_tbc|.*max_pool[123]d_with_indices"
-    r"|segment_reduce|hash_tensor": "a layer below nn.functional, of which programs use the upper one",
+    r"|hash_tensor": "a layer below nn.functional, of which programs use the upper one",
     r".*autocast.*": "no mixed precision yet",
     r"eig|lstsq|matrix_rank|solve|symeig": "removed from PyTorch: raises there",
     r"sym_.*|cond|while_loop|fork|wait|import_ir_.*|parse_.*|merge_type_.*|unify_type_list|get_file_path"

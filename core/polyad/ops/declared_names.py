@@ -390,6 +390,9 @@ argwhere nonzero nonzero_static
     "indexing.scatter_reduce": """
 scatter_reduce
 """,
+    "indexing.segment_reduce": """
+segment_reduce
+""",
     "indexing.slicing": """
 narrow select
 """,

@@ -138,16 +138,21 @@ def _self_gradient(
         ones = _full(input._array.shape, 1, input._type.dtype, input._type.device)
         g = g * conjugate(_scatter_reduce(ones, index, src, dim, "prod", True))
     elif reduce in ("amax", "amin"):
-        g = (input == out) * (g / _winners(input, index, src, dim, include_self, out))
+        g = _won(input, out) * (g / _winners(input, index, src, dim, include_self, out))
     return g if include_self else _scatter(g, index, 0, dim)
+
+
+def _won(values: Tensor, extreme: Tensor) -> Tensor:
+    """Where *values* are the *extreme*; a NaN is one, as it is for `max`."""
+    return (values == extreme) | ((values != values) & (extreme != extreme))
 
 
 def _winners(input: Tensor, index: Tensor, src: Tensor, dim: int, include_self: bool, out: Tensor) -> Tensor:
     """How many elements are the extreme at each place."""
-    own = (input == out).to(out._type.dtype)
+    own = _won(input, out).to(out._type.dtype)
     if not include_self:
         own = _scatter(own, index, 0, dim)
-    won = _leading(src, index._array.shape) == _gather(out, index, dim)
+    won = _won(_leading(src, index._array.shape), _gather(out, index, dim))
     return _scatter_add(own, index, won.to(out._type.dtype), dim)
 
 
@@ -163,7 +168,7 @@ def _src_gradient(
         result = _gather(g, index, dim) * conjugate(_product_of_others(input, index, given, dim, include_self))
     else:
         share = g / _winners(input, index, src, dim, include_self, out)
-        result = (given == _gather(out, index, dim)) * _gather(share, index, dim)
+        result = _won(given, _gather(out, index, dim)) * _gather(share, index, dim)
     return _pad_gradient(result, src._array.shape)
 
 
