@@ -131,9 +131,7 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
     >>> polyad.use_deterministic_algorithms(False)
     """
     if not isinstance(mode, bool):
-        raise ArgumentTypeError(
-            f"use_deterministic_algorithms: mode is {safe_repr(mode)}, not a bool", fix="pass True or False"
-        )
+        raise wrong_type("use_deterministic_algorithms", "mode", mode, "a bool")
     if not isinstance(warn_only, (bool, int)):
         raise wrong_type("use_deterministic_algorithms", "warn_only", warn_only, "a bool")
     _settings.deterministic, _settings.warn_only = mode, bool(warn_only)

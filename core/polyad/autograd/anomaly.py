@@ -19,7 +19,7 @@ from ..base.state import state, user_line
 from ..dispatch.effects import Effect
 from ..dispatch.modes import Mode
 from ..dispatch.op import Op
-from ..errors import ArgumentTypeError, AutogradError, NonFiniteError, describe, safe_repr
+from ..errors import AutogradError, NonFiniteError, describe, wrong_type
 from ..history.node import Node
 from ..tensor import Tensor
 from ..transforms.wrapped import innermost
@@ -70,9 +70,7 @@ class set_detect_anomaly:
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
         for name, value in (("mode", mode), ("check_nan", check_nan)):
             if not isinstance(value, bool):
-                raise ArgumentTypeError(
-                    f"set_detect_anomaly: {name} is {safe_repr(value)}, not a bool", fix="pass True or False"
-                )
+                raise wrong_type("set_detect_anomaly", name, value, "a bool")
         self._before = (_anomaly.enabled, _anomaly.check_nan)
         _anomaly.set(mode, check_nan)
 

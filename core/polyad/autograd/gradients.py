@@ -120,11 +120,7 @@ def _made_up(op: str, tensor: Tensor) -> Tensor:
 def _fitting(op: str, tensor: Tensor, gradient: Any) -> Tensor:
     """The *gradient* given for *tensor*, in its dtype; raises if it cannot be its gradient."""
     if not isinstance(gradient, Tensor):
-        raise ArgumentTypeError(
-            f"{op}: gradient is {type(gradient).__name__}, not a tensor",
-            operands={"tensor": tensor, "gradient": gradient},
-            fix="pass a tensor or None",
-        )
+        raise wrong_type(op, "gradient", gradient, "a tensor")
     if gradient._array.shape != tensor._array.shape:
         raise ShapeError(
             f"{op}: the gradient must have the tensor's shape",

@@ -26,6 +26,7 @@ from ..errors import (
     OptionError,
     OutOfMemory,
     safe_repr,
+    wrong_type,
 )
 
 if TYPE_CHECKING:
@@ -154,9 +155,7 @@ def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, r
     tensor([1, 2], dtype=polyad.int16)
     """
     if not isinstance(dtype, DType):
-        raise ArgumentTypeError(
-            f"frombuffer: dtype is {safe_repr(dtype)}, not a dtype", fix="pass a dtype such as polyad.uint8"
-        )
+        raise wrong_type("frombuffer", "dtype", dtype, "a dtype such as polyad.uint8")
     view = buffer_of(buffer)
     if view is None:
         raise DataError(f"frombuffer: {type(buffer).__name__} has no buffer", fix="pass bytes-like data")

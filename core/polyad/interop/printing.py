@@ -17,7 +17,7 @@ from ..base import dtypes
 from ..base.device import Device
 from ..base.state import state
 from ..dispatch.overriding import SEEN
-from ..errors import ArgumentError, ArgumentTypeError, safe_repr
+from ..errors import ArgumentError, safe_repr, wrong_type
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -74,9 +74,7 @@ def set_printoptions(
     given: dict[str, Any] = {name: value for name, value in counts.items() if value is not None}
     for name, value in given.items():
         if not isinstance(value, (int, float) if name == "threshold" else int) or isinstance(value, bool):
-            raise ArgumentTypeError(
-                f"set_printoptions: {name} is {safe_repr(value)}, not a whole number", fix="give a number of 0 or more"
-            )
+            raise wrong_type("set_printoptions", name, value, "a whole number")
         if not value >= 0 or (name != "threshold" and value >= 2**31):
             raise ArgumentError(
                 f"set_printoptions: {name} is {value}", fix="give a number of 0 or more, and less than 2**31"

@@ -13,7 +13,7 @@ from ..base.dtypes import DType
 from ..base.memory_formats import MemoryFormat
 from ..dispatch.op import function, method, prop
 from ..dispatch.promotion import common_dtype
-from ..errors import ArgumentTypeError, NotSupported, ShapeError
+from ..errors import NotSupported, ShapeError, wrong_type
 from ..tensor import Tensor
 from ..tensor.storage import InferenceView
 from ..tensor.tensor import check_tensor
@@ -55,10 +55,7 @@ def result_type(tensor1: Tensor | Number, tensor2: Tensor | Number) -> DType:
     types = []
     for name, value in (("tensor1", tensor1), ("tensor2", tensor2)):
         if not isinstance(value, (Tensor, bool, int, float, complex)):
-            raise ArgumentTypeError(
-                f"result_type: {name} is {type(value).__name__}, not a tensor or a number",
-                fix="pass a tensor or number",
-            )
+            raise wrong_type("result_type", name, value, "a tensor or a number")
         types.append(value._type if isinstance(value, Tensor) else type(value))
     return common_dtype(tuple(types))
 

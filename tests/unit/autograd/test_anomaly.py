@@ -142,7 +142,7 @@ def test_set_detect_anomaly_is_a_function_and_a_context() -> None:
         assert polyad.is_anomaly_enabled()
     finally:
         set_detect_anomaly(False)
-    with pytest.raises(TypeError, match="mode is 3, not a bool"):
+    with pytest.raises(TypeError, match="mode is int, not a bool"):
         set_detect_anomaly(3)  # type: ignore[arg-type]
     with detect_anomaly(), detect_anomaly(check_nan=False):
         assert polyad.is_anomaly_enabled()

@@ -88,7 +88,7 @@ def test_random_refuses_num_samples(count):
 def test_random_refuses_empty_data_and_a_replacement_that_is_no_bool():
     with pytest.raises(ValueError, match="num_samples is 0"):
         RandomSampler([])
-    with pytest.raises(TypeError, match="replacement is 1"):
+    with pytest.raises(TypeError, match="replacement is int"):
         RandomSampler(range(3), replacement=1)
 
 

@@ -22,7 +22,7 @@ from ...base.shapes_and_strides import (
 )
 from ...dispatch.op import function, method, op_of
 from ...dispatch.views import layout_of
-from ...errors import ArgumentError, ArgumentTypeError, IndexOutOfRange, ShapeError, safe_repr
+from ...errors import ArgumentError, IndexOutOfRange, ShapeError, wrong_type
 from ...tensor import Tensor
 from ...tensor.tensor import check_same_device, check_tensor
 from ..shaping.diagonals import _diagonal
@@ -95,9 +95,7 @@ def slice_scatter(
         )
     for name, bound in (("start", start), ("end", end)):
         if bound is not None and int_of(bound) is None:
-            raise ArgumentTypeError(
-                f"slice_scatter: {name} is {safe_repr(bound)}, not an int", fix="pass an int or None"
-            )
+            raise wrong_type("slice_scatter", name, bound, "an int")
     first, last, step = slice(start, end, step).indices(input._array.shape[at])
     count = max(0, -((first - last) // step))
     return _with_view_written("slice_scatter", input, src, _slice, (at, first, count, step))

@@ -13,7 +13,15 @@ from ...dispatch.forward import reduction
 from ...dispatch.op import PUBLIC, composite, function, gradient
 from ...dispatch.promotion import Typing, first, floating_only
 from ...dispatch.structure import Reduction
-from ...errors import ArgumentTypeError, DTypeError, IndexOutOfRange, OptionError, ShapeError, safe_repr
+from ...errors import (
+    ArgumentTypeError,
+    DTypeError,
+    IndexOutOfRange,
+    OptionError,
+    ShapeError,
+    safe_repr,
+    wrong_type,
+)
 from ...tensor import Tensor
 from ...tensor.tensor import check_tensor
 from ..declaring.checks import check_least, check_ndim, check_number
@@ -95,9 +103,7 @@ def _converted(op: str, x: Tensor, dtype: DType | None) -> Tensor:
     if dtype is None:
         return x
     if not isinstance(dtype, DType):
-        raise ArgumentTypeError(
-            f"{op}: dtype is {safe_repr(dtype)}, not a dtype", fix="pass a dtype such as polyad.float64"
-        )
+        raise wrong_type(op, "dtype", dtype, "a dtype such as polyad.float64")
     if dtype.category != x.dtype.category or dtype.category < FLOATING or promote_types(x.dtype, dtype) is not dtype:
         raise DTypeError(
             f"{op}: dtype is {dtype.name}, which is no wider dtype of the category of {x.dtype.name}",

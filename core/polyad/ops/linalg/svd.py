@@ -13,7 +13,7 @@ from ...base.shapes_and_strides import Shape
 from ...dispatch.op import composite, function, gradient, primitive
 from ...dispatch.promotion import Typing
 from ...dispatch.structure import Last, Rowwise, opaque
-from ...errors import ArgumentTypeError, NotSupported, safe_repr
+from ...errors import ArgumentTypeError, NotSupported, safe_repr, wrong_type
 from ...tensor import Tensor
 from ..indexing.slicing import _select, narrow
 from ..pointwise.maximum import maximum
@@ -220,10 +220,7 @@ def tolerance(op: str, name: str, value: Tolerance) -> Tolerance:
             raise ArgumentTypeError(f"{op}: {name} is complex", operands={name: value}, fix="pass real numbers")
         return value
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise ArgumentTypeError(
-            f"{op}: {name} is {safe_repr(value)}, not a number or a tensor",
-            fix="pass a float, or a tensor with the batch's shape",
-        )
+        raise wrong_type(op, name, value, "a number or a tensor")
     return float(value)
 
 

@@ -26,7 +26,7 @@ from ...dispatch.op import composite, function, gradient, method, primitive
 from ...dispatch.overlap import must_wait, share
 from ...dispatch.structure import Laid, pointwise_stored, row_major
 from ...dispatch.views import layout_of
-from ...errors import ArgumentTypeError, DTypeError, ShapeError
+from ...errors import DTypeError, ShapeError, wrong_type
 from ...history.node import make_node
 from ...tensor import Tensor
 from ...tensor.tensor import check_tensor
@@ -198,11 +198,7 @@ def _fill(self: Tensor, value: Any) -> Tensor:
             )
         return copy_(self, value)
     if not isinstance(value, (bool, int, float, complex)):
-        raise ArgumentTypeError(
-            f"fill_: value is {type(value).__name__}, not a number",
-            operands={"self": self},
-            fix="pass a number or a 0-d tensor",
-        )
+        raise wrong_type("fill_", "value", value, "a number")
     value = element("fill_", value, self._type.dtype)
     if isinstance(self, Wrapped):
         self._store_number("fill_", value)

@@ -17,7 +17,7 @@ from ...dispatch.inplace import check_writable, write
 from ...dispatch.op import alias, composite, function, gradient
 from ...dispatch.promotion import Typing
 from ...dispatch.structure import as_operands, random
-from ...errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError, safe_repr
+from ...errors import ArgumentError, DTypeError, ShapeError, wrong_type
 from ...random.generator import Generator, default_generator
 from ...tensor import Tensor
 from ...tensor.tensor import check_tensor
@@ -58,9 +58,7 @@ def _probability(op: str, input: Tensor, p: Any) -> None:
     """Raise unless *input* is a tensor and *p* a probability."""
     check_tensor(input, op, "input")
     if isinstance(p, bool) or not isinstance(p, (int, float)):
-        raise ArgumentTypeError(
-            f"{op}: p is {safe_repr(p)}, not a number", operands={"input": input}, fix="pass a float in [0, 1]"
-        )
+        raise wrong_type(op, "p", p, "a number")
     if not 0 <= p <= 1:
         raise ArgumentError(
             f"{op}: p {p} is not in [0, 1]",

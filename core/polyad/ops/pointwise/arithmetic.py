@@ -30,7 +30,7 @@ from ...dispatch.promotion import (
     promoted_float,
 )
 from ...dispatch.structure import pointwise
-from ...errors import ArgumentTypeError, DTypeError, OptionError, safe_repr
+from ...errors import DTypeError, OptionError, safe_repr, wrong_type
 from ...tensor import Tensor
 from ...tensor.tensor import check_tensor
 from ..creation.factories import zeros_like
@@ -106,16 +106,10 @@ def rsub(input: Tensor, other: Tensor | Number, alpha: Number = 1) -> Tensor:
 def _times_alpha(op: str, input: Tensor | Number, other: Tensor | Number, alpha: Number) -> Tensor | Number:
     """``alpha * other`` in the dtype that input and other have in common."""
     if type(alpha) not in (bool, int, float, complex):
-        raise ArgumentTypeError(
-            f"{op}: alpha is {type(alpha).__name__}, not a number", operands={"alpha": alpha}, fix="pass a number"
-        )
+        raise wrong_type(op, "alpha", alpha, "a number")
     for name, value in (("input", input), ("other", other)):
         if not isinstance(value, (Tensor, bool, int, float, complex)):
-            raise ArgumentTypeError(
-                f"{op}: {name} is {type(value).__name__}, not a tensor or a number",
-                operands={name: value},
-                fix="wrap it in polyad.tensor(...)",
-            )
+            raise wrong_type(op, name, value, "a tensor or a number")
     types = tuple(value._type if isinstance(value, Tensor) else type(value) for value in (input, other))
     if op != "add":
         no_bool_operand(op)(types, {})  # before the conversion below hides a bool

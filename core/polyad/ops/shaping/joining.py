@@ -12,7 +12,7 @@ from ...dispatch.forward import linear_in
 from ...dispatch.op import alias, composite, function, gradient, primitive
 from ...dispatch.promotion import promoted
 from ...dispatch.structure import shaping
-from ...errors import ArgumentError, ArgumentTypeError, DTypeError, OptionError, ShapeError
+from ...errors import ArgumentError, DTypeError, OptionError, ShapeError, wrong_type
 from ...tensor import Tensor
 from ...tensor.tensor import check_tensor
 from ..creation.factories import _full, zeros
@@ -27,9 +27,7 @@ if TYPE_CHECKING:
 
 def _check_tensors(tensors: Any, op: str) -> list[Tensor]:
     if not isinstance(tensors, (list, tuple)):
-        raise ArgumentTypeError(
-            f"{op}: tensors is {type(tensors).__name__}, not a list of tensors", fix="pass a list or tuple of tensors"
-        )
+        raise wrong_type(op, "tensors", tensors, "a list of tensors")
     if not tensors:
         raise OptionError(f"{op}: the list of tensors is empty", fix="give one tensor or more")
     for position, tensor in enumerate(tensors):

@@ -31,7 +31,7 @@ from ...dispatch.inplace import take_layout
 from ...dispatch.op import alias, function, gradient, method, prop, view as declare_view
 from ...dispatch.promotion import keyed_dtype
 from ...dispatch.views import layout_of, owned
-from ...errors import ArgumentError, ArgumentTypeError, ShapeError, safe_repr
+from ...errors import ArgumentError, ShapeError, wrong_type
 from ...history.grad_mode import enable_grad
 from ...tensor import Tensor
 from ...tensor.tensor import check_tensor
@@ -152,9 +152,7 @@ def view(input: Tensor, *size: Any, dtype: DType | None = None) -> Tensor:
         dtype = size[0]
     if dtype is not None:
         if not isinstance(dtype, DType):
-            raise ArgumentTypeError(
-                f"view: dtype is {safe_repr(dtype)}, not a dtype", fix="pass a dtype such as polyad.int32"
-            )
+            raise wrong_type("view", "dtype", dtype, "a dtype such as polyad.int32")
         return _view_dtype(input, dtype, input._type.dtype.itemsize)
     return _reshape_view(input, infer_shape(normalize_shape(size, "view"), math.prod(input._array.shape), "view"))
 

@@ -259,9 +259,7 @@ def checked_count(owner: str, name: str, value: Any) -> int:
 
 def _checked_bool(owner: str, name: str, value: Any) -> bool:
     if not isinstance(value, bool):
-        raise errors.ArgumentTypeError(
-            f"{owner}: {name} is {errors.safe_repr(value)}, not a bool", fix="write True or False"
-        )
+        raise errors.wrong_type(owner, name, value, "a bool")
     return value
 
 
