@@ -14,9 +14,9 @@ from polyad.base.shapes_and_strides import broadcast_shapes
 from polyad.errors import ShapeError
 
 from ...choosing import Call
-from ...engine import HALVES, Library
+from ...engine import HALVES, SOONER, Library
 
-ATTENTION = Library("kernels/nn/attention", (float32, float64, *HALVES))
+ATTENTION = Library("kernels/nn/attention", (float32, float64, *HALVES), flags=SOONER)
 
 
 def _accumulated(dtype: Any) -> Any:

@@ -18,9 +18,9 @@ from polyad.devices.registry import get
 
 from ...addresses import in_c
 from ...choosing import available, least
-from ...engine import AS_WRITTEN, Library
+from ...engine import AS_WRITTEN, SOONER, Library
 
-_LIBRARY = Library("kernels/optim/steps", flags=AS_WRITTEN)
+_LIBRARY = Library("kernels/optim/steps", flags=(*AS_WRITTEN, *SOONER))
 
 STEPS = ("sgd_step", "sgd_momentum_step", "adam_step", "amsgrad_step")
 """In the order of the numbers that they have in C."""

@@ -10,9 +10,9 @@ from polyad.backend.choosing import Declined
 from polyad.backend.interface import Signature
 
 from ....choosing import Call
-from ....engine import Library
+from ....engine import SOONER, Library
 
-_LIBRARY = Library("kernels/nn/losses/classification")
+_LIBRARY = Library("kernels/nn/losses/classification", flags=SOONER)
 
 
 def _entropy(run: Any, out: Any, x: Any, target: Any, weight: Any, ignored: int, smoothing: float, *grad: Any) -> int:

@@ -13,9 +13,9 @@ from polyad.backend.interface import Signature
 from polyad.base.shapes_and_strides import window_count
 
 from ....choosing import Call
-from ....engine import Library
+from ....engine import SOONER, Library
 
-MAXIMUM = Library("kernels/nn/pooling/maximum")
+MAXIMUM = Library("kernels/nn/pooling/maximum", flags=SOONER)
 
 _MOST = 1 << 31
 Sizes = tuple[int, ...]
