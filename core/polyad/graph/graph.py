@@ -7,7 +7,7 @@ function used and did not make: parameters, buffers, tables. A graph is not chan
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -213,6 +213,11 @@ def nodes_within(graph: Graph) -> Iterator[Node]:
         yield node
         for body in node.bodies:
             yield from nodes_within(body)
+
+
+def drawn_within(bodies: Iterable[Graph]) -> list[Generator]:
+    """The generators from which the functions of control flow draw, each once."""
+    return list(dict.fromkeys(leaves_of([node.args for body in bodies for node in nodes_within(body)], Generator)))
 
 
 def numbers(structure: Any) -> list[int]:

@@ -13,7 +13,7 @@ from ..dispatch.effects import Effect
 from ..errors import ArgumentError, ArgumentTypeError, AutogradError, DeviceError, DTypeError, ShapeError
 from ..random.generator import Generator
 from ..tensor import Tensor
-from .graph import Graph, Node
+from .graph import Graph, Node, drawn_within
 from .structure import NumberRef, Ref, leaves, leaves_of, replace
 from .values import Draw, Value
 from .whole import compile_graph
@@ -64,7 +64,11 @@ def _run(graph: Graph, found: dict[int, Tensor], numbers: Mapping[str, float]) -
             state.grad_enabled = ambient if node.grad is None else node.grad
             if node.draws is not None:
                 places.go_to(node)
+            if node.bodies:
+                places.count(node.bodies, -1)
             _carry_out(graph, node, found, numbers)
+            if node.bodies:
+                places.count(node.bodies, 1)
         places.end()
     finally:
         state.grad_enabled = ambient
@@ -80,6 +84,7 @@ class _Places:
         self.ends = graph.ends
         self.begins = {generator: generator.drawn.advance(0) for generator, _ in graph.ends}
         self.now = {generator: Draw(0, 0) for generator, _ in graph.ends}
+        self.within = dict.fromkeys(self.now, 0)  # what functions of control flow drew since it was last started
 
     def go_to(self, node: Node) -> None:
         """Move the generator of *node* to what it draws."""
@@ -88,6 +93,12 @@ class _Places:
                 self._move(generator, node.draws._replace(blocks=0))
                 self.now[generator] = node.draws.end
 
+    def count(self, bodies: tuple[Graph, ...], sign: int) -> None:
+        """Called before control flow with sign -1 and afterwards with 1: count what its functions draw."""
+        for generator in drawn_within(bodies):
+            if generator in self.within:
+                self.within[generator] += sign * generator.drawn.advance(0)[1]
+
     def end(self) -> None:
         """Leave the generators where the function does."""
         for generator, place in self.ends:
@@ -95,6 +106,9 @@ class _Places:
 
     def _move(self, generator: Generator, place: Draw) -> None:
         if place != self.now[generator]:
+            if place.seed != self.now[generator].seed:
+                self.within[generator] = 0
+            place = place._replace(offset=place.offset + self.within[generator])
             seed, offset = self.begins[generator]
             if place.seed is None:
                 generator.drawn.move(seed, offset + place.offset)

@@ -130,6 +130,7 @@ class Capture(Mode):
             called = replace(called, Reading, lambda number: number.plain)
         counts = [] if effect is None else _counts(args)
         draws = self._draws.follow(args)
+        drawn_in_bodies = self._draws.follow_bodies(leaves_of(args, Graph)) if effect and effect.bodies else None
         if effect is not None and effect.record is Record.GRADIENT and args[effect.of]._grad is not None:
             present = args[effect.of]._grad  # the program may hold on to it, though it may be replaced now
             self._ref(present)
@@ -140,6 +141,8 @@ class Capture(Mode):
                 return result
         else:
             result = self.carry_out(op, called)
+        if drawn_in_bodies is not None:
+            drawn_in_bodies()
         written = [] if effect is None else self._written(effect, args, counts)
         if effect is None or not effect.to_host:
             made = self._gradient if effect is not None and effect.result is Result.GRADIENT else self._result

@@ -450,3 +450,30 @@ def test_mutated_texts_are_read_or_refused(name: str) -> None:
         except InvalidGraph:
             refused += 1
     assert refused > 75
+
+
+def test_draws_after_control_flow_follow_what_its_functions_drew() -> None:
+    def function(chosen, x):
+        y = torch.rand(4) + torch.cond(chosen, lambda x: x + torch.rand(40), lambda x: x.clone(), (x,))[:4]
+        return y + torch.rand(4)
+
+    x = torch.zeros(40)
+    for captured_with in (True, False):
+        graph = torch.jit.capture(function, torch.tensor(captured_with), x)
+        for again in (graph, torch.graph.parse(graph.text)):
+            for chosen in (True, False):
+                torch.manual_seed(5)
+                wanted, stands = function(torch.tensor(chosen), x), torch.get_rng_state()
+                torch.manual_seed(5)
+                assert torch.equal(again(torch.tensor(chosen), x), wanted)
+                assert torch.equal(torch.get_rng_state(), stands)
+
+
+def test_a_generator_is_not_put_back_to_before_control_flow_that_drew_from_it() -> None:
+    def function(chosen, x):
+        with torch.random.fork_rng():
+            y = torch.cond(chosen, lambda x: x + torch.rand(40), lambda x: x.clone(), (x,))
+        return y + torch.rand(40)
+
+    with pytest.raises(NotImplementedError, match="put back to before control flow"):
+        torch.jit.capture(function, torch.tensor(True), torch.zeros(40))
