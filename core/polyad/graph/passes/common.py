@@ -30,7 +30,7 @@ class _Merging:
     Attributes:
         instead: the numbers of values that are left out, with those of the equal ones that stay.
         places: storages that are left out, with those that stay.
-        kept: storages that may be known outside of the graph.
+        held: storages that may be known outside of the graph.
         ends: by value, in which outputs or lasting effects what is computed from it ends, as bits.
     """
 
@@ -38,7 +38,7 @@ class _Merging:
         self.graph = graph
         self.instead: dict[int, int] = {}
         self.places: dict[int, int] = {}
-        self.kept = held(graph)
+        self.held = held(graph)
         self.written, self.changed = written(graph), changed(graph)
         self.returned = set(numbers(graph.outputs))
         self.recorded, self.ends = differentiable(graph), ends_of(graph)
@@ -91,7 +91,7 @@ class _Merging:
             if place == instead or instead in given:  # views of one memory: tensors are told apart, memory is not
                 if place != instead or {a, b} <= self.returned:
                     return False
-            elif not self.written.isdisjoint((place, instead)) or {place, instead} <= self.kept:
+            elif not self.written.isdisjoint((place, instead)) or {place, instead} <= self.held:
                 return False
         return self.alike_in_history(one, other)
 
@@ -117,8 +117,8 @@ class _Merging:
             place, instead = self.place(b), self.place(a)
             if place != instead:
                 self.places[place] = instead
-            if place in self.kept:
-                self.kept.add(instead)
+            if place in self.held:
+                self.held.add(instead)
 
 
 def _saves_nothing(node: Node) -> bool:

@@ -18,7 +18,7 @@ def drop_views(graph: Graph) -> Graph:
     may be returned, changed, or known to an effect that does more than to read or write, nor the tensor be written to
     under the view's name. A view that was taken without gradients stays if the tensor may have a history.
     """
-    told = changed(graph) | set(numbers(graph.outputs)) | _known(graph)
+    distinct = changed(graph) | set(numbers(graph.outputs)) | _known(graph)
     recorded = differentiable(graph)
     before: dict[int, int] = {}
     instead: dict[int, int] = {}
@@ -30,7 +30,7 @@ def drop_views(graph: Graph) -> Graph:
         if node.grad is None or number not in recorded:
             before[result] = number
         same = _alike(graph, result, before)
-        if same is not None and result not in told:
+        if same is not None and result not in distinct:
             instead[result] = same
     if not instead:
         return graph
