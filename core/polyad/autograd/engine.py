@@ -19,8 +19,10 @@ from heapq import heappop, heappush
 from operator import itemgetter
 from typing import Any
 
+from ..base import provided
 from ..base.state import line_at, state
 from ..dispatch.modes import twin
+from ..dispatch.overriding import dispatching
 from ..errors import ArgumentTypeError, AutogradError, DTypeError
 from ..history.node import Leaf, Node, Output
 from ..ops.memory.copying import _copy
@@ -99,13 +101,15 @@ class Pass:
         Small tensors spend their backward pass in this loop. So what every node needs is written out here, however long
         that is, and what few nodes need is a call.
         """
-        outer, before, functions = state.backward, state.grad_enabled, state.functions_off
+        outer, before, functions, modes = state.backward, state.grad_enabled, state.functions_off, state.modes
         self.depth = 0 if outer is None else outer.depth + 1
         if self.depth > DEEPEST:
             return _in_another_thread(self.run)
         create_graph, needed, heap, arrived = self._create_graph, self._needed, self._heap, self._arrived
         state.grad_enabled, state.backward, inspect = create_graph, self, inspector()
         state.functions_off = functions or 1  # formulas compute with what tensors are, whatever their class
+        if dispatching and provided.class_dispatch() not in modes:
+            state.modes = (provided.class_dispatch(), *modes)
         # A mode may record the pass, to be done again where leaves have gradients or have none: then each gets its sum.
         early = self._accumulate and not (create_graph or state.modes) and needed is None and self._capture is None
         last_users: dict[Node, list[Leaf]] | None = None
@@ -187,7 +191,7 @@ class Pass:
         finally:
             if freeing is not None:  # its formula failed: another pass may try again
                 del _freeing[freeing]
-            state.grad_enabled, state.backward, state.functions_off = before, outer, functions
+            state.grad_enabled, state.backward, state.functions_off, state.modes = before, outer, functions, modes
         return self._captured
 
     def _send(self, node: Node, gradient: Any) -> None:

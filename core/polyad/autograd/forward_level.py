@@ -25,7 +25,7 @@ from ..dispatch.effects import Effect, Record, Result, exchanged
 from ..dispatch.inplace import _layouts
 from ..dispatch.modes import Mode
 from ..dispatch.op import Op
-from ..dispatch.plan import _run_body, find_plan
+from ..dispatch.plan import find_plan, run_body
 from ..dispatch.promotion import first
 from ..dispatch.windows import clear_parts, put_parts, take_parts
 from ..errors import AutogradError, DeviceError, DTypeError, NotSupported, ShapeError, TransformError
@@ -198,7 +198,7 @@ class ForwardLevel(Mode):
             if op.body is None:
                 return op.call(*args)
             with self:
-                return _run_body(op, args)
+                return run_body(op, args)
         result = op.call(*args)
         outs = result if op.outputs else (result,)
         for out, tangent in zip(outs, self._push(op, args, tangents, outs), strict=True):
@@ -216,7 +216,7 @@ class ForwardLevel(Mode):
             if op.forward is None or op.forward.form != "body":
                 return push_forward(op, args, tangents, outs)
             with self:
-                found = _run_body(op, args)
+                found = run_body(op, args)
             return [self.tangent(result) for result in (found if op.outputs else (found,))]
         finally:
             state.saved_hooks = hooks

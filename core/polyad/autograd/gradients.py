@@ -12,6 +12,7 @@ from ..arguments import explained_call, explaining
 from ..base.dtypes import FLOATING
 from ..base.state import state
 from ..dispatch.effects import Effect, Record, Result, declare
+from ..dispatch.overriding import DISPATCHED
 from ..errors import ArgumentError, ArgumentTypeError, AutogradError, OptionError, ShapeError, wrong_type
 from ..history.node import GradientEdge, Leaf, Node
 from ..ops.creation.factories import ones, ones_like, zeros, zeros_like
@@ -114,7 +115,7 @@ def _made_up(op: str, tensor: Tensor) -> Tensor:
             operands={"tensor": tensor},
             fix="pass gradient=",
         )
-    return ones_like(tensor) if state.modes else _one(tensor)
+    return ones_like(tensor) if state.modes or type(tensor) in DISPATCHED else _one(tensor)
 
 
 def _fitting(op: str, tensor: Tensor, gradient: Any) -> Tensor:

@@ -89,6 +89,9 @@ tensor_repr: Slot[str] = Slot()
 reduced: Slot[Any] = Slot()
 """``Tensor.__reduce_ex__(protocol)``: a tensor as data, for another process."""
 
+class_dispatch: Slot[Any] = Slot()
+"""`polyad.aten.dispatching.of_classes`: the mode that gives calls to ``__torch_dispatch__`` of classes."""
+
 compile: Slot[Any] = Slot()
 """`polyad.compile`."""
 

@@ -62,6 +62,7 @@ class ThreadState(threading.local):
         capturing: what the thread's work draws that is captured into a graph of the driver, if some is: see
             `polyad.cuda.CUDAGraph`.
         functions_off, function_modes: whom `polyad.dispatch.overriding` does not ask, and the modes that it asks first.
+        dispatch_off: whether classes are not asked for ``__torch_dispatch__`` either.
         inspect: called with each gradient that a node computes; see `polyad.autograd.anomaly`.
     """
 
@@ -80,6 +81,7 @@ class ThreadState(threading.local):
     capturing: CapturedDraws | None = None
     functions_off: int = 0
     function_modes: tuple[Any, ...] = ()
+    dispatch_off: bool = False
     inspect: Any = None
 
 

@@ -2,10 +2,10 @@
 
 Plain tensors pay nothing for it. Until the program has made an object of such a class, or entered a mode of functions
 (`polyad.overrides.TorchFunctionMode`), public functions run the code that was generated for them. From then on
-(`watch`) each of them runs `_checked` first, which looks at the classes of the arguments: the function object stays the
-same, so tables by function stay good, and it gets a call's arguments as they were given.
+(`watch`) each of them runs `_TEMPLATE` first, which looks at the classes of the arguments. The function object stays,
+so tables by function stay good, and it gets a call's arguments as they were given.
 
-    SEEN      the classes that `_checked` stops at: those that answer, and lists and tuples, in which they may be
+    SEEN      the classes that it stops at: those that answer, and lists and tuples, in which they may be
     answered  what is made of a call: by the innermost mode, by the arguments, or by the function itself
 
 What is looked up on an object itself (``x.shape``, ``len(x)``) is seen by its class (`polyad.tensor.subclasses`).
@@ -18,14 +18,24 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from types import FrameType, FunctionType, TracebackType
+from functools import cache
+from types import CodeType, FrameType, FunctionType, TracebackType
 from typing import Any
+from weakref import WeakSet
 
 from ..backend import memory
+from ..base import provided
 from ..base.state import state
 from ..errors import ArgumentTypeError
 
 SEEN: set[type] = {list, tuple}
+DISPATCHED: set[type] = set()
+"""The classes derived from Tensor whose ``__torch_dispatch__`` is asked for ops (`polyad.aten.dispatching`)."""
+
+_objects: WeakSet[Any] = WeakSet()
+dispatching: set[Any] = _objects.data  # type: ignore[attr-defined]
+"""Weak references to the objects of these classes that there are."""
+
 MODES: list[Any] = []
 """The modes of functions that any thread is in."""
 
@@ -75,10 +85,42 @@ def answers(cls: type) -> bool:
     return getattr(cls, "__torch_function__", disabled) is not disabled
 
 
-def made(cls: type) -> None:
-    """Told that there is an object of *cls*, derived from Tensor."""
-    if not watching and cls in SEEN:
+class _DispatchDisabled:
+    """What Tensor itself has for ``__torch_dispatch__``: the op is carried out."""
+
+    def __call__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        with dispatch_off():
+            return func(*args, **kwargs or {})
+
+    def __repr__(self) -> str:
+        return "<_disabled_torch_dispatch_impl>"
+
+
+dispatch_disabled = _DispatchDisabled()
+
+
+class dispatch_off:
+    """While it is entered, no class is asked for ``__torch_dispatch__``."""
+
+    def __enter__(self) -> None:
+        self._before, state.dispatch_off = state.dispatch_off, True
+
+    def __exit__(
+        self,
+        exception_type: type[BaseException] | None,
+        exception: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        state.dispatch_off = self._before
+
+
+def made(tensor: Any) -> None:
+    """Called with each object of a class derived from Tensor."""
+    cls = tensor.__class__
+    if cls in SEEN:
         watch()
+        if cls in DISPATCHED:
+            _objects.add(tensor)
 
 
 def watch() -> None:
@@ -90,31 +132,49 @@ def watch() -> None:
                 check(function, reported)
 
 
-_TEMPLATE_PARTS = "parts"  # five letters for five things: `check` puts these there
-
-
-def _checked(*args: Any, **kwargs: Any) -> Any:
-    # The code of a watched function. What it needs are constants of each function's copy of it.
-    seen, modes, answered_, inner, reported = "parts"
-    if modes:
-        return answered_(reported, inner, args, kwargs)  # type: ignore[operator]
-    for value in args:
-        if value.__class__ in seen:
-            return answered_(reported, inner, args, kwargs)  # type: ignore[operator]
-    if kwargs:
-        for value in kwargs.values():
+_TEMPLATE = """\
+def outer():
+    {free}
+    def checked({signature}):
+        seen, modes, answered, inner, reported = {parts!r}
+{tests}        return inner({passed})
+        {used}
+    return checked
+checked = outer()
+"""
+_ANY = """\
+        if modes:
+            return answered(reported, inner, args, kwargs)
+        for value in args:
             if value.__class__ in seen:
-                return answered_(reported, inner, args, kwargs)  # type: ignore[operator]
-        return inner(*args, **kwargs)  # type: ignore[operator]
-    return inner(*args)  # type: ignore[operator]
+                return answered(reported, inner, args, kwargs)
+        if kwargs:
+            for value in kwargs.values():
+                if value.__class__ in seen:
+                    return answered(reported, inner, args, kwargs)
+            return inner(*args, **kwargs)
+"""
+_PAIR = """\
+        if self.__class__ in seen or other.__class__ in seen or modes:
+            return answered(reported, inner, (self, other), {})
+"""
+_PARTS = "parts"  # five letters for five things, which each function's copy of the code has as a constant
 
 
-def _checked_pair(self: Any, other: Any) -> Any:
-    # The same for an operator of two operands.
-    seen, modes, answered_, inner, reported = "parts"
-    if self.__class__ in seen or other.__class__ in seen or modes:
-        return answered_(reported, inner, (self, other), {})  # type: ignore[operator]
-    return inner(self, other)  # type: ignore[operator]
+@cache
+def _template(free: tuple[str, ...], pair: bool) -> CodeType:
+    """The code of a watched function with these free variables, which a function's code cannot do without."""
+    source = _TEMPLATE.format(
+        free=" = ".join([*free, "None"]),
+        used="; ".join(free),
+        signature="self, other" if pair else "*args, **kwargs",
+        parts=_PARTS,
+        tests=_PAIR if pair else _ANY,
+        passed="self, other" if pair else "*args",
+    )
+    scope: dict[str, Any] = {}
+    exec(source, scope)
+    return scope["checked"].__code__  # type: ignore[no-any-return]
 
 
 def check(function: FunctionType, reported: Any = None) -> None:
@@ -128,13 +188,12 @@ def check(function: FunctionType, reported: Any = None) -> None:
     inner.__kwdefaults__ = function.__kwdefaults__
     parts = SEEN, MODES, answered, inner, function if reported is None else reported
     pair = code.co_argcount == 2 and function.__name__.startswith("__") and not function.__defaults__
-    template = (_checked_pair if pair else _checked).__code__
+    template = _template(code.co_freevars, pair)
     function.__code__ = template.replace(
-        co_consts=(*(parts if const == _TEMPLATE_PARTS else const for const in template.co_consts), _CHECKED),
+        co_consts=(*(parts if const == _PARTS else const for const in template.co_consts), _CHECKED),
         co_name=code.co_name,
         co_filename=code.co_filename,
         co_firstlineno=code.co_firstlineno,
-        co_freevars=code.co_freevars,
     )
 
 
@@ -188,7 +247,37 @@ def answered(
         asked = overloaded(relevant)
         if asked:
             return ask(reported, asked, args, kwargs)
+    if dispatching and any(value.__class__ in DISPATCHED for value in _flat((*args, *kwargs.values()))):
+        if getattr(inner, "__name__", "") in LIKE and not state.dispatch_off:
+            return provided.class_dispatch().tell(inner.__name__, args, kwargs)
+        with class_dispatch():
+            return inner(*args, **kwargs)
     return inner(*args, **kwargs)
+
+
+LIKE = frozenset({
+    "empty_like", "full_like", "ones_like", "rand_like", "randn_like", "zeros_like",
+    "new_empty", "new_full", "new_ones", "new_zeros",
+})  # fmt: skip
+"""Functions whose ops do not see the tensor that the result is to be like."""
+
+
+class class_dispatch:
+    """While it is entered, ops on objects of the classes in `DISPATCHED` are given to these."""
+
+    def __enter__(self) -> None:
+        self._before = before = state.modes
+        mode = provided.class_dispatch()
+        if mode not in before and not state.dispatch_off:
+            state.modes = (mode, *before)
+
+    def __exit__(
+        self,
+        exception_type: type[BaseException] | None,
+        exception: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        state.modes = self._before
 
 
 UNASKED = frozenset({"as_subclass", "as_tensor", "asarray", "is_tensor", "tensor"})
@@ -202,7 +291,7 @@ def overloaded(values: Iterable[Any]) -> tuple[Any, ...]:
     found: list[Any] = []
     for value in _flat(values):
         cls = type(value)
-        if all(cls is not type(other) for other in found):
+        if answers(cls) and all(cls is not type(other) for other in found):
             at = next((n for n, other in enumerate(found) if issubclass(cls, type(other))), len(found))
             found.insert(at, value)
     return tuple(found)

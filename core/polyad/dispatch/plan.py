@@ -393,10 +393,10 @@ def _cast_operands(casts: tuple[DType | None, ...]) -> Callable[[Op, tuple[Any, 
 def _decompose(op: Op, values: tuple[Any, ...], needs_grad: bool) -> Any:
     """Run a composite's body; recorded as one node if the composite has formulas of its own."""
     if not (op.formulas and needs_grad and state.grad_enabled):
-        return _run_body(op, values)
+        return run_body(op, values)
     state.grad_enabled = False
     try:
-        result = _run_body(op, values)
+        result = run_body(op, values)
     finally:
         state.grad_enabled = True
     if op.outputs:
@@ -419,7 +419,7 @@ def _or_body(op: Op, kernel: Callable[..., Any], types: Signature) -> Callable[.
         operands = [Tensor._of(arg, type_) if isinstance(type_, TensorType) else arg for arg, type_ in zip(args, types)]
         before, state.grad_enabled = state.grad_enabled, False  # the call is recorded as a whole
         try:
-            made = _run_body(op, (*operands, *args[count:]))
+            made = run_body(op, (*operands, *args[count:]))
         finally:
             state.grad_enabled = before
         arrays = tuple([each._array for each in made]) if op.outputs else made._array
@@ -432,7 +432,7 @@ def _or_body(op: Op, kernel: Callable[..., Any], types: Signature) -> Callable[.
     return call
 
 
-def _run_body(op: Op, values: tuple[Any, ...]) -> Any:
+def run_body(op: Op, values: tuple[Any, ...]) -> Any:
     """Run a composite's body; shapes that do not fit are told in the words of the op that was called,
     not of an op inside it.
     """
@@ -488,7 +488,7 @@ def _shares(result: Tensor, values: tuple[Any, ...]) -> bool:
 def fused_unless_gradient(plan: Plan, op: Op, values: tuple[Any, ...], needs_grad: bool) -> Any:
     """A fused kernel of a composite without formulas: used only where nothing needs a gradient."""
     if needs_grad and state.grad_enabled:
-        return _run_body(op, values)
+        return run_body(op, values)
     count = len(op.operands)
     arrays = [array_of(value) for value in values[:count]]
     try:

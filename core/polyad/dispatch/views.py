@@ -71,15 +71,27 @@ def apply_view(op: Op, input: Tensor, params: tuple[Any, ...], make: Callable[..
         out = make(input, shape, strides, offset, _reinterpreted(op, input, params), bool(op.formulas))
         if not op.formulas:
             return out
-    node = input._node
     # A view of what was made in inference_mode is an inference tensor too, and records nothing.
-    if node is not None and state.grad_enabled and place.__class__ is not InferenceView:
-        if op.formulas:
-            record(op, (input, *params), out)
-        else:
-            saved = (op.body, input._array.shape, params)
-            out._node = make_node(op.grad_name, [(node, _put_back, saved)], shape, out._type)
+    if input._node is not None and state.grad_enabled and place.__class__ is not InferenceView:
+        _record(op, input, params, out)
     return out
+
+
+def _record(op: Op, input: Tensor, params: tuple[Any, ...], out: Tensor) -> None:
+    if op.formulas:
+        record(op, (input, *params), out)
+    else:
+        saved = (op.body, input._array.shape, params)
+        out._node = make_node(op.grad_name, [(input._node, _put_back, saved)], out._array.shape, out._type)
+
+
+def record_view(op: Op, input: Tensor, params: tuple[Any, ...], out: Tensor) -> None:
+    """Give *out*, made with gradients off, the history that view op *op* gives; if it lies in *input*'s memory, its
+    place there, too.
+    """
+    if out._storage is not None and out._storage is input._storage and out._view is not None:
+        place(out, input, out._storage, out._view.offset)
+    _record(op, input, params, out)
 
 
 def array_seen(op: Op, input: Tensor, params: tuple[Any, ...]) -> Any:

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..tensor import Tensor
+from ..tensor.subclasses import NoArray
 from .numpy import from_numpy, numpy_dtype
 
 if TYPE_CHECKING:
     from ..base.device import Device
     from ..base.dtypes import DType
-    from ..tensor import Tensor
 
 __all__ = ["reduced", "restored"]
 
@@ -25,11 +26,22 @@ __all__ = ["reduced", "restored"]
 def reduced(tensor: Tensor, protocol: Any) -> tuple[Any, ...]:
     """See ``Tensor.__reduce_ex__``."""
     type_ = tensor._type
+    if tensor._array.__class__ is NoArray:
+        layout = tuple(tensor.shape), tensor.stride(), type_.dtype, type_.device, tensor.requires_grad
+        return restored_wrapper, (type(tensor), *layout), tensor.__dict__ or None
     host: Any = np.ascontiguousarray(type_.backend.to_host(tensor._array)).reshape(-1).view(np.uint8)
     data = pickle.PickleBuffer(host) if protocol >= 5 else host.tobytes()
     attributes = tensor.__dict__ or None
     described = (type(tensor), type_.dtype, tuple(tensor.shape), type_.device, tensor.requires_grad)
     return restored, (*described, data), attributes
+
+
+def restored_wrapper(
+    cls: type[Tensor], shape: Any, strides: Any, dtype: DType, device: Device, requires_grad: bool
+) -> Tensor:
+    """The tensor that was pickled, of a class with ``__torch_dispatch__``: its attributes are what it is made of."""
+    made = {"strides": strides, "dtype": dtype, "device": device, "requires_grad": requires_grad}
+    return Tensor._make_wrapper_subclass(cls, shape, **made)
 
 
 def restored(

@@ -13,15 +13,24 @@ from typing import Any, TypeGuard
 from ..arguments import check_type
 from ..base.device import Device
 from ..base.dtypes import DType
-from ..dispatch.overriding import disabled
-from ..errors import PolyadError
+from ..dispatch.overriding import SEEN, disabled
+from ..errors import AutogradError, PolyadError
 from ..ops.creation.factories import empty
 from ..tensor import Tensor
 
 __all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "is_lazy"]
 
 
-class Parameter(Tensor):
+class ParameterMeta(type):
+    """The class of `Parameter`: an object of a user's class that was made a parameter is an instance of it."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return type.__instancecheck__(cls, instance) or (
+            cls is Parameter and type(instance) in SEEN and getattr(instance, "_is_param", False)
+        )
+
+
+class Parameter(Tensor, metaclass=ParameterMeta):
     """A tensor to be trained: assigned to a module's attribute, it shows up in ``parameters()`` and ``state_dict()``.
 
     Args:
@@ -46,12 +55,27 @@ class Parameter(Tensor):
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Parameter:
         if data is None:
             data = empty(0)
+        if type(data) in SEEN and isinstance(data, Tensor):
+            return _of_users_class(data, requires_grad)  # type: ignore[no-any-return]
         out: Parameter = _tensor("Parameter", data)._alias(cls)  # type: ignore[assignment]
         out.requires_grad = requires_grad
         return out
 
     def __repr__(self) -> str:
         return "Parameter containing:\n" + super().__repr__()
+
+
+def _of_users_class(data: Tensor, requires_grad: bool) -> Any:
+    """A parameter that is an object of the class of *data*, which the user derived from Tensor."""
+    made = data.detach().requires_grad_(requires_grad)
+    if type(made) is not type(data):
+        raise AutogradError(
+            f"Parameter: detach() of a {type(data).__name__} gives a {type(made).__name__}",
+            operands={"data": data},
+            fix="let its __torch_function__ or __torch_dispatch__ give an object of the class for detach",
+        )
+    made._is_param = True  # type: ignore[attr-defined]
+    return made
 
 
 class Buffer(Tensor):

@@ -18,7 +18,7 @@ import operator
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any, ClassVar, TypeVar
 
 from ..arguments import Explained, check_type, explained_call
@@ -27,6 +27,7 @@ from ..base.kinds import State
 from ..base.shapes_and_strides import has_internal_overlap
 from ..base.state import state as thread, user_line, warn_user
 from ..dispatch.modes import Setting
+from ..dispatch.overriding import DISPATCHED, class_dispatch, dispatching
 from ..errors import ArgumentError, ArgumentTypeError, NotSupported, PolyadError, describe
 from ..history.grad_mode import enable_grad, set_grad_enabled
 from ..history.hooks import RemovableHandle, register
@@ -194,7 +195,10 @@ class Optimizer(Explained):
         loss = self._evaluate(closure)
         line = user_line()
         for group in self.param_groups:
-            with set_grad_enabled(bool(group.get("differentiable"))):
+            with (
+                set_grad_enabled(bool(group.get("differentiable"))),
+                _dispatch_of(group["params"]),
+            ):
                 self._step_group(group, line)
         return loss
 
@@ -549,6 +553,12 @@ def _between_hooks(step: Step, self: Optimizer, args: tuple[Any, ...], kwargs: d
 
 
 Optimizer.step = _with_hooks(Optimizer.step)  # type: ignore[method-assign]
+
+
+def _dispatch_of(params: list[Tensor]) -> Any:
+    """What a step on *params* is done in: where classes with ``__torch_dispatch__`` are asked, if there are any."""
+    asked = dispatching and any(type(param) in DISPATCHED for param in params)
+    return class_dispatch() if asked else nullcontext()
 
 
 def _for_param(param: Tensor, entry: str, value: Any) -> Any:

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import FunctionType
-from typing import Any
+from typing import Any, NoReturn
 
 from ..base.state import state
-from ..dispatch.overriding import SEEN, answered, answers
+from ..dispatch.overriding import DISPATCHED, SEEN, answered, answers, disabled, dispatch_disabled, made
+from ..errors import NoData
 
 PROTOCOLS = (
     "__len__", "__bool__", "__int__", "__float__", "__complex__", "__index__", "__contains__", "__repr__",
@@ -21,11 +22,16 @@ PROTOCOLS = (
 )  # fmt: skip
 
 
-def prepare(cls: type, base: type) -> None:
+def prepare(cls: Any, base: Any) -> None:
     """Let objects of *cls*, derived from *base*, ask the class about what they are used for, unless it is not asked."""
-    if not answers(cls):
+    dispatches = getattr(cls, "__torch_dispatch__", dispatch_disabled) is not dispatch_disabled
+    if dispatches and getattr(cls.__torch_function__, "__func__", None) is base.__torch_function__.__func__:
+        cls.__torch_function__ = disabled  # as in PyTorch: who answers for ops says of which class results are
+    if not answers(cls) and not dispatches:
         return
     SEEN.add(cls)
+    if dispatches:
+        DISPATCHED.add(cls)
     written = {name for each in cls.__mro__[: cls.__mro__.index(base)] for name in each.__dict__}
     for name in PROTOCOLS:
         if name not in written:
@@ -34,6 +40,32 @@ def prepare(cls: type, base: type) -> None:
         setattr(cls, "__getattribute__", _attributes(base))  # noqa: B010 (a type checker takes it for a method)
     if "__setattr__" not in written:
         setattr(cls, "__setattr__", _assignments(base))  # noqa: B010
+
+
+class NoArray:
+    """What a tensor has for an array whose class says by ``__torch_dispatch__`` what it is made of: a layout."""
+
+    __slots__ = ("cls", "ndim", "shape", "strides")
+
+    def __init__(self, cls: type, shape: tuple[int, ...], strides: tuple[int, ...]) -> None:
+        self.cls, self.shape, self.strides, self.ndim = cls, shape, strides, len(shape)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise self.refusal()
+
+    def refusal(self) -> NoData:
+        """The error for who wants elements."""
+        return NoData(
+            f"{self.cls.__name__}: a tensor that was made by _make_wrapper_subclass has no elements of its own",
+            fix="compute with it by ops, which its __torch_dispatch__ answers, or with the tensors that it is made of",
+        )
+
+    def _refuse(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise self.refusal()
+
+    # Looked up on the class, so that __getattr__ does not catch them.
+    __array__ = __array_ufunc__ = __array_function__ = __getitem__ = __iter__ = __len__ = __index__ = _refuse
+    __float__ = __int__ = __bool__ = __dlpack__ = _refuse
 
 
 def _protocol(plain: Callable[..., Any]) -> Callable[..., Any]:
@@ -48,7 +80,7 @@ def _attributes(base: Any) -> Callable[[Any, str], Any]:
     of_object, declared = base.__getattribute__, base.__mro__[1]
 
     def __getattribute__(self: Any, name: str) -> Any:
-        if name[:1] == "_" or state.functions_off:
+        if name[:1] == "_" or (state.functions_off and type(self) not in DISPATCHED):
             return of_object(self, name)
         owner = next((each for each in type(self).__mro__ if name in each.__dict__), None)
         if owner is not base and owner is not declared:
@@ -86,10 +118,10 @@ def of_class(result: Any, cls: Any, base: Any, given: tuple[Any, ...]) -> Any:
     an object of another class, an alias does.
     """
     if isinstance(result, (tuple, list)):
-        made = [of_class(one, cls, base, given) for one in result]
-        if all(one is other for one, other in zip(made, result, strict=True)):
+        parts = [of_class(one, cls, base, given) for one in result]
+        if all(one is other for one, other in zip(parts, result, strict=True)):
             return result
-        return result._make(made) if hasattr(result, "_make") else type(result)(made)
+        return result._make(parts) if hasattr(result, "_make") else type(result)(parts)
     if not isinstance(result, base) or isinstance(result, cls) or result._is_wrapped:
         return result
     if result.__class__ is base and not _is_among(result, given):
@@ -98,6 +130,7 @@ def of_class(result: Any, cls: Any, base: Any, given: tuple[Any, ...]) -> Any:
         except TypeError:  # a class with slots of its own
             pass
         else:
+            made(result)
             return result
     return result.as_subclass(cls)
 

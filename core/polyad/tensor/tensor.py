@@ -29,11 +29,11 @@ from ..base import provided
 from ..base.device import Device
 from ..base.dtypes import FLOATING, DType, get_default_dtype
 from ..base.memory_formats import MemoryFormat, MemoryLayout, check_format, contiguous_format, is_contiguous_in, strided
-from ..base.shapes_and_strides import Size, element_strides, is_contiguous, normalize_dim
+from ..base.shapes_and_strides import Size, contiguous_strides, element_strides, is_contiguous, normalize_dim
 from ..base.state import UNDER_INFERENCE, state
 from ..dispatch.catalogue import PUBLIC
 from ..dispatch.effects import Effect, Record, Result, declare
-from ..dispatch.overriding import functions_off, made
+from ..dispatch.overriding import dispatch_disabled, functions_off, made
 from ..errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -51,7 +51,7 @@ from ..history.hooks import RemovableHandle, register
 from ..history.node import Leaf, Node, Output, add_hook
 from .methods import TensorMethods
 from .storage import INFERENCE, InferenceView, Storage, UnrecordedViewOf, ViewOf
-from .subclasses import PROTOCOLS, of_class, prepare
+from .subclasses import PROTOCOLS, NoArray, of_class, prepare
 
 T = TypeVar("T", bound="Tensor")
 
@@ -122,7 +122,7 @@ class Tensor(TensorMethods):
         created = cls._from_sizes_or_data("Tensor", given, get_default_dtype(), device)
         if cls is not Tensor:
             created.__class__ = cls
-            made(cls)
+            made(created)
         return created
 
     @staticmethod
@@ -183,6 +183,39 @@ class Tensor(TensorMethods):
         out.requires_grad = require_grad
         return out
 
+    @staticmethod
+    def _make_wrapper_subclass(
+        cls: type[T],
+        size: Any,
+        *,
+        strides: Any = None,
+        dtype: DType | None = None,
+        device: Any = None,
+        layout: MemoryLayout = strided,
+        requires_grad: bool = False,
+        **unused: Any,
+    ) -> T:
+        """An object of *cls*, which has ``__torch_dispatch__``, of a shape, dtype and device, and without elements:
+        what is computed with it is what the class answers.
+        """
+        if not (isinstance(cls, type) and issubclass(cls, Tensor) and cls.__torch_dispatch__ is not dispatch_disabled):
+            raise wrong_type(
+                "_make_wrapper_subclass", "cls", cls, "a class derived from Tensor with a __torch_dispatch__"
+            )
+        of = PUBLIC["empty"].call(0, dtype=dtype, device=device)._type
+        shape = tuple(Size(size))
+        counted = contiguous_strides(shape) if strides is None else tuple(strides)
+        out: T = object.__new__(cls)
+        out._array = NoArray(cls, shape, tuple([one * of.dtype.itemsize for one in counted]))
+        out._type = of.nd if shape else of.zd
+        out._node = out._storage = out._grad = out._view = None
+        made(out)
+        if requires_grad:
+            out._node = Leaf(out)
+        return out
+
+    __torch_dispatch__ = dispatch_disabled
+
     def _make_storage(self) -> Storage:
         storage = self._storage = Storage(self._array, self._type.backend, self._type.dtype.itemsize)
         return storage
@@ -192,9 +225,13 @@ class Tensor(TensorMethods):
         storage = self._storage
         if storage is None:
             storage = self._make_storage()
-        if cls is not None:
-            made(cls)
-        out: Tensor = object.__new__(cls or Tensor)
+        if cls is None and self._array.__class__ is NoArray:
+            out = object.__new__(type(self))
+            out.__dict__.update(self.__dict__)
+        else:
+            out = object.__new__(cls or Tensor)
+        if out.__class__ is not Tensor:
+            made(out)
         out._array = self._array
         out._type = self._type
         out._node = out._grad = None
@@ -680,6 +717,8 @@ class Tensor(TensorMethods):
 
     def _copied_memory(self, memo: dict[int, Any]) -> Tensor:
         """A copy with the same strides; what shares memory with this tensor shares the copy's, by way of *memo*."""
+        if self._array.__class__ is NoArray:
+            return self.detach().clone()
         storage, itemsize = self._storage, self._type.dtype.itemsize
         if storage is None or storage.nbytes % itemsize:
             return Tensor._of(self._array, self._type).clone()

@@ -26,7 +26,7 @@ from ..base.dtypes import FLOATING
 from ..base.shapes_and_strides import Layout
 from ..base.state import state, user_line
 from ..dispatch.effects import Effect, Record, Result, exchanged
-from ..dispatch.plan import Plan, _run_body, explained_by_shapes, find_plan
+from ..dispatch.plan import Plan, explained_by_shapes, find_plan, run_body
 from ..dispatch.views import apply_view, place
 from ..errors import TransformError
 from ..history.node import record, record_copy, record_many
@@ -144,7 +144,7 @@ class Level(Transform):
             return self._computed(op, values, plan)
         if op.body is not None and not op.formulas and any(plan.differentiable_outputs):
             with self:
-                return _run_body(op, values)
+                return run_body(op, values)
         out = self._computed(op, (*[_bare(value) for value in values[:count]], *args[count:]), plan)
         if op.formulas:
             if op.outputs:

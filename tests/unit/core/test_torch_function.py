@@ -370,6 +370,23 @@ def test_functions_stay_what_they_are(x: Any) -> None:
     assert torch.overrides.resolve_name(torch.Tensor.add_) == "polyad.Tensor.add_"
 
 
+def test_frames_of_watched_functions_can_be_looked_at(x: Any) -> None:
+    frames: list[Any] = []
+
+    class Looking(TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            frame = sys._getframe(1)
+            while frame is not None:
+                frames.append(dict(frame.f_locals))
+                frame = frame.f_back
+            return func(*args, **kwargs or {})
+
+    with Looking():
+        x.add_(1)  # a closure, as are operators and views
+        _ = x - x.permute(0, 1)
+    assert any(one.get("name") == "add_" for one in frames)
+
+
 def test_programs_without_such_objects_run_what_was_generated() -> None:
     program = """
 import polyad

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...dispatch.effects import Effect
 from ...dispatch.op import Op
-from ...dispatch.plan import _run_body
+from ...dispatch.plan import run_body
 from ...dispatch.structure import ALL, Last, Pointwise
 from ...ops.shaping.reshape import _reshape
 from ...tensor import Tensor
@@ -215,7 +215,7 @@ def decomposed(level: VmapLevel, op: Op, values: tuple[Any, ...]) -> Any:
     """
     try:
         with level:
-            result = _run_body(op, values)
+            result = run_body(op, values)
     except Unbatchable as error:
         if error.is_final:
             raise

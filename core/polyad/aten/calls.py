@@ -1,0 +1,151 @@
+"""How PyTorch's ops are carried out whose arguments polyad's function of that name does not take, or that it has not.
+
+To add one, write a function of the op's arguments, and decorate it with the op's name.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from ..dispatch.catalogue import OPS, PUBLIC
+from ..tensor import Tensor
+from .overloads import CALLS
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def carries_out(name: str) -> Callable[[F], F]:
+    """A decorator: the function is the op of that name."""
+
+    def note(function: F) -> F:
+        CALLS[name] = function
+        return function
+
+    return note
+
+
+@carries_out("rsub")
+def rsub(self: Tensor, other: Any, alpha: Any = 1) -> Any:
+    """``other - alpha * self``."""
+    return PUBLIC["sub"].call(other, self, alpha=alpha)
+
+
+@carries_out("_softmax")
+def softmax(self: Tensor, dim: int, half_to_float: bool = False) -> Any:
+    """Of a tensor of the result's dtype."""
+    return PUBLIC["nn.functional.softmax"].call(self, dim)
+
+
+@carries_out("_log_softmax")
+def log_softmax(self: Tensor, dim: int, half_to_float: bool = False) -> Any:
+    """Of a tensor of the result's dtype."""
+    return PUBLIC["nn.functional.log_softmax"].call(self, dim)
+
+
+@carries_out("_to_copy")
+def to_copy(self: Tensor, *, dtype: Any = None, device: Any = None, non_blocking: bool = False, **layout: Any) -> Any:
+    """A copy of another dtype, or on another device."""
+    self = self if device is None else self.to(device)
+    return self.clone() if dtype is None else self.to(dtype, copy=True)
+
+
+@carries_out("_unsafe_view")
+def unsafe_view(self: Tensor, size: Sequence[int]) -> Any:
+    """The elements in another shape."""
+    return self.reshape(size)
+
+
+@carries_out("_local_scalar_dense")
+def local_scalar_dense(self: Tensor) -> Any:
+    """The number in a tensor of one element."""
+    return self.item()
+
+
+@carries_out("lift_fresh")
+def lift_fresh(self: Tensor) -> Tensor:
+    """The tensor itself, which was just made of data."""
+    return self
+
+
+@carries_out("slice")
+def slice(self: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Any:
+    """A view of some positions of a dimension."""
+    return self[(*[builtins.slice(None)] * (dim % self.dim()), builtins.slice(start, end, step))]
+
+
+@carries_out("index")
+def index(self: Tensor, indices: Sequence[Tensor | None]) -> Any:
+    """The elements at positions that tensors name."""
+    return self[tuple([builtins.slice(None) if one is None else one for one in indices])]
+
+
+@carries_out("convolution")
+def convolution(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    transposed: bool,
+    output_padding: Sequence[int],
+    groups: int,
+) -> Any:
+    """In as many dimensions as *stride* has."""
+    name = f"nn.functional.conv{'_transpose' if transposed else ''}{len(stride)}d"
+    more = (output_padding, groups, dilation) if transposed else (dilation, groups)
+    return PUBLIC[name].call(input, weight, bias, stride, padding, *more)
+
+
+@carries_out("elu")
+def elu(self: Tensor, alpha: float = 1, scale: float = 1, input_scale: float = 1) -> Any:
+    """With the factors that make celu and selu of it."""
+    return OPS["elu"].call(self, alpha, scale, input_scale)
+
+
+@carries_out("native_layer_norm")
+def native_layer_norm(input: Tensor, normalized_shape: Sequence[int], weight: Any, bias: Any, eps: float) -> Any:
+    """The result, the mean and the reciprocal of the standard deviation."""
+    return OPS["layer_norm"].call(input, weight, bias, len(normalized_shape), eps)
+
+
+@carries_out("cross_entropy_loss")
+def cross_entropy_loss(
+    self: Tensor,
+    target: Tensor,
+    weight: Any = None,
+    reduction: int = 1,
+    ignore_index: int = -100,
+    smoothing: float = 0.0,
+) -> Any:
+    """The loss of scores."""
+    by = ("none", "mean", "sum")[reduction]
+    return PUBLIC["nn.functional.cross_entropy"].call(
+        self, target, weight, ignore_index=ignore_index, reduction=by, label_smoothing=smoothing
+    )
+
+
+@carries_out("embedding")
+def embedding(weight: Tensor, indices: Tensor, padding_idx: int = -1, *scale: Any) -> Any:
+    """Rows of a table."""
+    return PUBLIC["nn.functional.embedding"].call(indices, weight, None if padding_idx < 0 else padding_idx)
+
+
+@carries_out("var")
+def var(self: Tensor, dim: Any = None, *, correction: Any = 1, keepdim: bool = False) -> Any:
+    """With the correction by name alone."""
+    return PUBLIC["var"].call(self, dim, correction=correction, keepdim=keepdim)
+
+
+@carries_out("std")
+def std(self: Tensor, dim: Any = None, *, correction: Any = 1, keepdim: bool = False) -> Any:
+    """With the correction by name alone."""
+    return PUBLIC["std"].call(self, dim, correction=correction, keepdim=keepdim)
+
+
+@carries_out("linalg_vector_norm")
+def vector_norm(self: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    """The norm of vectors."""
+    return PUBLIC["linalg.vector_norm"].call(self, ord, dim, keepdim, dtype=dtype)
