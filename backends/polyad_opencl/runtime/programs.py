@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
+import warnings
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,7 @@ from polyad.base.locks import RLock
 from polyad.errors import CompilerFailure, KernelFailure
 
 from . import folder
+from .bundle import ALONE, Bundle
 from .discovery import POCL, missing_tool, unwritable_cache
 from .objects import Built, Linked
 
@@ -44,33 +46,87 @@ class Programs:
         self._lock = RLock()
         handle = device.handle
         self._links = handle.platform.name == POCL
+        self.bundle = Bundle() if self._links else None
         self.identity = "\0".join(
             (handle.platform.name, handle.platform.version, handle.name, handle.driver_version, handle.vendor)
         )
         self.compiled = self.loaded = 0
 
+    def kernel(self, source: str, name: str, what: str) -> cl.Kernel:
+        """Kernel *name* of *source*, which may be compiled with others; else as `get`."""
+        suffix = self.bundle.suffix(source) if self.bundle else None
+        program = None if suffix is None else self._bundled(source)
+        if program is not None:
+            return cl.Kernel(program, name + suffix)
+        return cl.Kernel(self.get(source, "", what), name)
+
     def get(self, source: str, options: str, what: str) -> cl.Program:
         """The program of *source*; *what* names it in errors. Raises RuntimeError with the compiler's log."""
-        options = f"-w {self._device.compiler_options}{options}"  # PoCL counts a compiler's warnings on the terminal
+        options = self._options(options)
         key = (source, options)
         program = self._built.get(key)
         if program is not None:
             return program
         with self._device.calls, self._lock:
-            if key not in self._built:
-                kind = "linked" if self._links else ""
-                name = hashlib.sha256("\0".join((source, options, self.identity, kind)).encode()).hexdigest()
-                found = self._load(name, options)
-                if found is None:
-                    found = self._unsaved[name] = self._compile(source, options, what)
-                    self.compiled += 1
-                    if len(self._unsaved) >= _FLUSH_EVERY:
-                        self.save()
-                else:
-                    self._read[name] = found
-                    self.loaded += 1
-                self._built[key] = found.program
-            return self._built[key]
+            found = self._known(key)
+            if found is None:
+                found = self._add(key, self._compile(source, options, what))
+            return found
+
+    def _bundled(self, source: str) -> cl.Program | None:
+        """The program of the bundle, if it is there or its turn has come; None if *source* is for itself."""
+        bundle, options = self.bundle, self._options("")
+        assert bundle is not None
+        alone, together = (source, options), (bundle.text, options)
+        with self._device.calls, self._lock:
+            if bundle.failed or self._known(alone):
+                return None
+            program = self._known(together)
+            if program is None:
+                bundle.missed += 1
+                if bundle.missed > ALONE:
+                    program = self._compiled_together(bundle, together)
+            return program
+
+    def _compiled_together(self, bundle: Bundle, key: tuple[str, str]) -> cl.Program | None:
+        device = self._device
+        try:
+            with compiling(f"{len(bundle)} common kernels", str(device), folder.BINARIES.path()):
+                return self._add(key, Linked.of_source(device.context, *key))
+        except cl.Error as error:
+            bundle.failed = True
+            warnings.warn(
+                f"{device}: the driver does not compile the common kernels together; each is compiled alone ({error})",
+                stacklevel=2,
+            )
+            return None
+
+    def _options(self, options: str) -> str:
+        return f"-w {self._device.compiler_options}{options}"  # PoCL counts a compiler's warnings on the terminal
+
+    def _name(self, key: tuple[str, str]) -> str:
+        kind = "linked" if self._links else ""
+        return hashlib.sha256("\0".join((*key, self.identity, kind)).encode()).hexdigest()
+
+    def _known(self, key: tuple[str, str]) -> cl.Program | None:
+        """The program that this or an earlier process compiled for a source and options."""
+        if key not in self._built:
+            name = self._name(key)
+            found = self._load(name, key[1])
+            if found is None:
+                return None
+            self._read[name] = found
+            self.loaded += 1
+            self._built[key] = found.program
+        return self._built[key]
+
+    def _add(self, key: tuple[str, str], found: Built | Linked) -> cl.Program:
+        self._unsaved[self._name(key)] = found
+        self.compiled += 1
+        if len(self._unsaved) >= _FLUSH_EVERY:
+            self.save()
+        self._built[key] = found.program
+        return found.program
 
     def _compile(self, source: str, options: str, what: str) -> Built | Linked:
         device = self._device

@@ -75,9 +75,8 @@ class OpenCLRuntime(ArrayRuntime):
         self._take = device.pool.take
 
     def compile(self, source: KernelSource, what: str) -> Compiled:
-        program = self.on.programs.get(source.text, "", what)
         try:
-            return Compiled(cl.Kernel(program, source.name), source.group, what)
+            return Compiled(self.on.programs.kernel(source.text, source.name, what), source.group, what)
         except cl.Error as error:
             raise self.on.explained(error, what) from error
 
