@@ -1,9 +1,9 @@
 """Why kernels of composites stand here: what the body of each takes by what the kernel takes, without a compiler.
 
-Processor time of one thread of a busy x86-64 processor, the two by turns, at about 64, 2**14 and 2**20 elements, sizes left
-out at which a call takes seconds or a gigabyte; float32 where the op takes it. ``tools/measure_overrides.py`` prints
-the lines, and says what is called. A kernel whose body is less than 1.15 slower at each size, and takes no more memory,
-should be deleted.
+Processor time of one thread of a busy x86-64 processor, the two by turns, at about 64, 2**14 and 2**20 elements, sizes
+left out at which a call takes a second or a gigabyte; float32 where the op takes it. ``tools/measure_overrides.py``
+prints the lines, and says what is called. A kernel whose body is less than 1.15 slower at each size, and takes no more
+memory, should be deleted.
 """
 
 from __future__ import annotations
