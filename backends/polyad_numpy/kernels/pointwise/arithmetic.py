@@ -83,17 +83,6 @@ def _sign(a: Any, out: Any = None) -> Any:
     return out
 
 
-def _sgn() -> Kernel:
-    """`sign`, but complex numbers are left to the decomposition: NumPy's sign of an infinite number is not nan."""
-    kernel = elementwise(_sign, 1)
-
-    def specialize(types: Signature) -> Any:
-        assert kernel.specialize is not None
-        return None if types[0].dtype.is_complex else kernel.specialize(types)
-
-    return Kernel(kernel.function, out=True, specialize=specialize)
-
-
 def _lerp(a: Any, end: Any, weight: Any) -> Any:
     step = np.asarray(np.subtract(end, a))
     if weight < 0.5:
@@ -152,7 +141,6 @@ KERNELS = {
     "neg": ufunc(np.negative),
     "abs": ufunc(np.absolute),
     "sign": elementwise(_sign, 1),
-    "sgn": _sgn(),
     "conj": ufunc(np.conjugate),
     "lerp": _lerp_kernel(),
     "addcmul": fused(_addcmul),
