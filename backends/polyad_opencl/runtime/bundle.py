@@ -14,7 +14,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from functools import cached_property
 from pathlib import Path
 
 PATH = Path(__file__).with_name("common_kernels.json")
@@ -28,12 +27,14 @@ class Bundle:
     """Sources that are compiled together.
 
     Attributes:
+        text: the program, each source with a number behind the names that it defines.
         missed: how many of them had to be compiled so far.
         failed: whether the bundle did not compile.
     """
 
     def __init__(self, sources: Sequence[str] | None = None) -> None:
         self._places = {source: at for at, source in enumerate(_read() if sources is None else sources)}
+        self.text = "".join([_renamed(source, f"_{at}") for source, at in self._places.items()])
         self.missed, self.failed = 0, False
 
     def __len__(self) -> int:
@@ -43,11 +44,6 @@ class Bundle:
         """What stands behind the names of the kernels of *source* in `text`; None if it is not there."""
         at = self._places.get(source)
         return None if at is None else f"_{at}"
-
-    @cached_property
-    def text(self) -> str:
-        """The program: each source with a number behind the names that it defines."""
-        return "".join([_renamed(source, f"_{at}") for source, at in self._places.items()])
 
 
 def written(sources: Sequence[str]) -> str:
