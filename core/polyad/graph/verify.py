@@ -169,7 +169,7 @@ class _Check:
         if len(node.args) != len(op.names):
             raise self.wrong(node, f"it has {len(node.args)} arguments, and takes {len(op.names)}")
         try:
-            found, places = without_data(self.graph, node)
+            found, places = _without_data(self.graph, node)
         except NoData:
             return
         except PolyadError as error:
@@ -209,7 +209,7 @@ def _may_write(op: Op | Effect) -> bool:
     return op.changes is not None or op.record is not None or op.result in (Result.ANY, Result.HOST, Result.COMMON)
 
 
-def without_data(graph: Graph, node: Node) -> tuple[Any, dict[int, Any]]:
+def _without_data(graph: Graph, node: Node) -> tuple[Any, dict[int, Any]]:
     """What the call gives on device "meta", and the storages that its operands have there, by number."""
     found: dict[int, Tensor] = {}
 
