@@ -216,7 +216,7 @@ class _Check:
     def results(self, node: Node) -> None:
         """The results are those that the op's rules, or the bodies, give."""
         try:
-            found, places = without_data(self.graph, node)
+            found, places = _without_data(self.graph, node)
         except NoData:
             return
         except PolyadError as error:
@@ -258,7 +258,7 @@ def _may_write(op: Op | Effect) -> bool:
     return op.changes is not None or op.record is not None or op.result in (Result.ANY, Result.HOST, Result.COMMON)
 
 
-def without_data(graph: Graph, node: Node) -> tuple[Any, dict[int, Any]]:
+def _without_data(graph: Graph, node: Node) -> tuple[Any, dict[int, Any]]:
     """What the call gives on device "meta", and the storages that its operands have there, by number."""
     found: dict[int, Tensor] = {}
 

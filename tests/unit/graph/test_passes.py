@@ -26,7 +26,6 @@ from polyad.graph.passes import (
     facts,
     fold_constants,
     folding,
-    functional,
     merge_common,
     remove_dead,
     rewriting,
@@ -179,41 +178,6 @@ def test_a_view_that_is_told_apart_stays(function) -> None:
     assert taken(graph, drop_views) == names(graph)
 
 
-# ------------------------------------------------------------------------------------------------------------ writes
-
-
-def test_writes_into_what_nobody_else_sees_become_ops() -> None:
-    model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(inplace=True))
-    graph = capture(model, X)
-    found = graphs.apply(graph, [passes.functionalise])
-    assert [(a, b) for a, b in zip(names(graph), names(found), strict=True) if a != b] == [("relu_", "relu")]
-    assert max(value.version for value in found.values) == 0
-    assert taken(capture(lambda x: x.exp().mul_(2).add_(x), X), passes.functionalise) == ["exp", "mul", "add"]
-
-
-def written_without_gradients(x):
-    y = x * 2
-    with polyad.no_grad():
-        y.sin_()
-    return y.sum()
-
-
-@pytest.mark.parametrize(
-    "function",
-    [
-        lambda x: (x.detach().mul_(2), x.sum())[1],
-        lambda x: (y := x * 1, y[0].mul_(2), y.sum())[-1],
-        lambda x: (y := x * 1, z := y.t(), y.mul_(2), z.sum())[-1],
-        lambda x: (y := x * 1, y.numpy(), y.mul_(2))[-1],
-        written_without_gradients,
-    ],
-    ids=["outside", "view", "viewed", "exported", "no_grad"],
-)
-def test_writes_that_others_see_stay(function) -> None:
-    graph = capture(function, X.clone())
-    assert taken(graph, passes.functionalise) == names(graph)
-
-
 # ------------------------------------------------------------------------------------------------------------ constants
 
 
@@ -352,12 +316,6 @@ SABOTAGES: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], Callable[..., A
         lambda patch: patch.setattr(views, "_whole_view", lambda _, node: node.uses[0] if takes_view(node) else None),
         lambda x: x[:1].as_strided((3,), (1,)) * 2,
     ),
-    "ops in place of writes forget the other views": (
-        lambda patch: patch.setattr(functional, "_shown_later", lambda _, at, result: [result]),
-        lambda x: (y := x * 1, z := y[1:], y.mul_(2), y.add_(1), z * 1)[-1],
-    ),
-    "ops in place of writes forget memory from outside": (forget(functional, "held"), lambda x: (x.mul_(2), x + 1)[1]),
-    "ops in place of writes lose histories": (forget(functional, "differentiable"), written_without_gradients),
     "versions are not counted": (
         lambda patch: patch.setattr(rewriting, "writes_of", lambda graph: [set() for _ in graph.nodes]),
         lambda x: (x.add_(1), x.sum())[1],

@@ -5,7 +5,6 @@ facts.py       what a pass asks of a node, answered from declarations
 dead.py        leave out what nobody uses
 common.py      compute once what is computed twice
 folding.py     compute now what is the same on each replay
-functional.py  ops in place of writes that nobody sees under another name
 views.py       leave out views that show what is shown already
 
 A replay of what a pass gives equals a replay of what it got: values, who shares memory with whom, versions of memory
@@ -31,21 +30,10 @@ from ..verify import verify
 from .common import merge_common
 from .dead import remove_dead
 from .folding import fold_constants
-from .functional import functionalise
 from .rewriting import same_nodes
 from .views import drop_views
 
-__all__ = [
-    "STANDARD",
-    "Pass",
-    "apply",
-    "drop_views",
-    "fold_constants",
-    "functionalise",
-    "merge_common",
-    "optimize",
-    "remove_dead",
-]
+__all__ = ["STANDARD", "Pass", "apply", "drop_views", "fold_constants", "merge_common", "optimize", "remove_dead"]
 
 Pass = Callable[[Graph], Graph]
 

@@ -31,7 +31,7 @@ class Rewriting:
         graph: what it was.
         rows: the nodes that there will be, in order; a pass changes this list.
         outputs: what will be returned; a pass may replace it.
-        seen: values by number; a pass may say otherwise where one is shown.
+        seen: values by number: those of the graph, then new ones.
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -52,13 +52,17 @@ class Rewriting:
         self._memories.append((self._memories[like][0], 0))
         return len(self._memories) - 1
 
+    def new_value(self, seen: Seen) -> int:
+        """The number of a new value, whose name is made anew where it is taken."""
+        self.seen.append(seen._replace(name=self._free_name(seen.name)))
+        return len(self.seen) - 1
+
     def fold(self, number: int, tensor: Tensor) -> None:
         """Let value *number* be a constant, which no row makes."""
-        self.seen[number] = self.seen[number]._replace(name=self.free_name(f"c{len(self._constants)}"))
+        self.seen[number] = self.seen[number]._replace(name=self._free_name(f"c{len(self._constants)}"))
         self._constants.append((number, tensor, True))
 
-    def free_name(self, wanted: str) -> str:
-        """*wanted*, or like it if that is taken."""
+    def _free_name(self, wanted: str) -> str:
         name, count = wanted, 1
         while name in self._names:
             name, count = f"{wanted}_{count + 1}", count + 1
