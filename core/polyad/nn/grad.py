@@ -20,114 +20,64 @@ __all__ = ["conv1d_input", "conv1d_weight", "conv2d_input", "conv2d_weight", "co
 PerAxis: TypeAlias = int | Sequence[int]
 
 
-def conv1d_input(
-    input_size: Sequence[int],
-    weight: Tensor,
-    grad_output: Tensor,
-    stride: PerAxis = 1,
-    padding: PerAxis = 0,
-    dilation: PerAxis = 1,
-    groups: int = 1,
-) -> Tensor:
-    """The gradient of `conv1d` by its input, which has *input_size*.
+def _by_input(convolve: Callable[..., Tensor]) -> Any:
+    def function(
+        input_size: Sequence[int],
+        weight: Tensor,
+        grad_output: Tensor,
+        stride: PerAxis = 1,
+        padding: PerAxis = 0,
+        dilation: PerAxis = 1,
+        groups: int = 1,
+    ) -> Tensor:
+        with enable_grad():
+            input = zeros(input_size, dtype=weight.dtype, device=weight.device, requires_grad=True)
+            result = convolve(input, weight, None, stride, padding, dilation, groups)
+        return _gradient(result, input, grad_output)
+
+    return _named(function, convolve, "input")
+
+
+def _by_weight(convolve: Callable[..., Tensor]) -> Any:
+    def function(
+        input: Tensor,
+        weight_size: Sequence[int],
+        grad_output: Tensor,
+        stride: PerAxis = 1,
+        padding: PerAxis = 0,
+        dilation: PerAxis = 1,
+        groups: int = 1,
+    ) -> Tensor:
+        with enable_grad():
+            weight = zeros(weight_size, dtype=input.dtype, device=input.device, requires_grad=True)
+            result = convolve(input, weight, None, stride, padding, dilation, groups)
+        return _gradient(result, weight, grad_output)
+
+    return _named(function, convolve, "weight")
+
+
+def _gradient(result: Tensor, operand: Tensor, grad_output: Tensor) -> Tensor:
+    (found,) = grad(result, operand, grad_output, create_graph=is_grad_enabled())
+    assert found is not None
+    return found
+
+
+def _named(function: Any, convolve: Callable[..., Tensor], operand: str) -> Any:
+    name: str = convolve.__name__
+    function.__name__ = function.__qualname__ = f"{name}_{operand}"
+    function.__doc__ = f"""The gradient of `{name}` by its {operand}, which has *{operand}_size*. Differentiable.
 
     >>> import polyad
-    >>> polyad.nn.grad.conv1d_input((1, 1, 4), polyad.ones(1, 1, 2), polyad.ones(1, 1, 3))
+    >>> x, w = polyad.arange(4.0).reshape(1, 1, 4), polyad.ones(1, 1, 2)
+    >>> polyad.nn.grad.conv1d_input(x.shape, w, polyad.ones(1, 1, 3))
     tensor([[[1., 2., 2., 1.]]])
-    """
-    return _by_input(conv1d, input_size, weight, grad_output, stride, padding, dilation, groups)
-
-
-def conv1d_weight(
-    input: Tensor,
-    weight_size: Sequence[int],
-    grad_output: Tensor,
-    stride: PerAxis = 1,
-    padding: PerAxis = 0,
-    dilation: PerAxis = 1,
-    groups: int = 1,
-) -> Tensor:
-    """The gradient of `conv1d` by its weight, which has *weight_size*.
-
-    >>> import polyad
-    >>> polyad.nn.grad.conv1d_weight(polyad.arange(4.0).reshape(1, 1, 4), (1, 1, 2), polyad.ones(1, 1, 3))
+    >>> polyad.nn.grad.conv1d_weight(x, w.shape, polyad.ones(1, 1, 3))
     tensor([[[3., 6.]]])
     """
-    return _by_weight(conv1d, input, weight_size, grad_output, stride, padding, dilation, groups)
+    return function
 
 
-def conv2d_input(
-    input_size: Sequence[int],
-    weight: Tensor,
-    grad_output: Tensor,
-    stride: PerAxis = 1,
-    padding: PerAxis = 0,
-    dilation: PerAxis = 1,
-    groups: int = 1,
-) -> Tensor:
-    """The gradient of `conv2d` by its input; as `conv1d_input`."""
-    return _by_input(conv2d, input_size, weight, grad_output, stride, padding, dilation, groups)
-
-
-def conv2d_weight(
-    input: Tensor,
-    weight_size: Sequence[int],
-    grad_output: Tensor,
-    stride: PerAxis = 1,
-    padding: PerAxis = 0,
-    dilation: PerAxis = 1,
-    groups: int = 1,
-) -> Tensor:
-    """The gradient of `conv2d` by its weight; as `conv1d_weight`."""
-    return _by_weight(conv2d, input, weight_size, grad_output, stride, padding, dilation, groups)
-
-
-def conv3d_input(
-    input_size: Sequence[int],
-    weight: Tensor,
-    grad_output: Tensor,
-    stride: PerAxis = 1,
-    padding: PerAxis = 0,
-    dilation: PerAxis = 1,
-    groups: int = 1,
-) -> Tensor:
-    """The gradient of `conv3d` by its input; as `conv1d_input`."""
-    return _by_input(conv3d, input_size, weight, grad_output, stride, padding, dilation, groups)
-
-
-def conv3d_weight(
-    input: Tensor,
-    weight_size: Sequence[int],
-    grad_output: Tensor,
-    stride: PerAxis = 1,
-    padding: PerAxis = 0,
-    dilation: PerAxis = 1,
-    groups: int = 1,
-) -> Tensor:
-    """The gradient of `conv3d` by its weight; as `conv1d_weight`."""
-    return _by_weight(conv3d, input, weight_size, grad_output, stride, padding, dilation, groups)
-
-
-def _by_input(
-    convolve: Callable[..., Tensor], size: Sequence[int], weight: Tensor, g: Tensor, *settings: Any
-) -> Tensor:
-    with enable_grad():
-        input = zeros(size, dtype=weight.dtype, device=weight.device, requires_grad=True)
-        result = convolve(input, weight, None, *settings)
-    (found,) = grad(result, input, g, create_graph=is_grad_enabled())
-    assert found is not None
-    return found
-
-
-def _by_weight(
-    convolve: Callable[..., Tensor], input: Tensor, size: Sequence[int], g: Tensor, *settings: Any
-) -> Tensor:
-    with enable_grad():
-        weight = zeros(size, dtype=input.dtype, device=input.device, requires_grad=True)
-        result = convolve(input, weight, None, *settings)
-    (found,) = grad(result, weight, g, create_graph=is_grad_enabled())
-    assert found is not None
-    return found
-
+conv1d_input, conv2d_input, conv3d_input = map(_by_input, (conv1d, conv2d, conv3d))
+conv1d_weight, conv2d_weight, conv3d_weight = map(_by_weight, (conv1d, conv2d, conv3d))
 
 explain(globals())
