@@ -27,7 +27,7 @@ _PAIRS: dict[int, Callable[..., tuple[Any, ...]]] = {
     3: lambda a, b, c: (0, a.buffer, 1, b.buffer, 2, c.buffer),
     4: lambda a, b, c, d: (0, a.buffer, 1, b.buffer, 2, c.buffer, 3, d.buffer),
 }
-"""For how many arrays there are: each one's number and buffer, in a quarter of the time of `_pairs`."""
+"""For how many arrays there are: each one's number and buffer, in a quarter of the time of `_numbered_buffers`."""
 _SMALLEST_CACHE = 1 << 24
 """Bytes; some drivers tell only of a second-level cache."""
 
@@ -56,7 +56,7 @@ def runtime_of(device: DeviceName) -> OpenCLRuntime:
     return runtime_on(opened(device))
 
 
-def _pairs(*arrays: Array) -> tuple[Any, ...]:
+def _numbered_buffers(*arrays: Array) -> tuple[Any, ...]:
     """The number and buffer of each array, as PyOpenCL takes arguments."""
     return tuple(chain.from_iterable(enumerate(map(_buffer, arrays))))
 
@@ -101,7 +101,7 @@ class OpenCLRuntime(ArrayRuntime):
         def launch(arrays: Sequence[Array], numbers: tuple[bytes, ...]) -> None:
             if device.trouble:
                 device.check_usable()
-            buffers = _PAIRS.get(len(arrays), _pairs)(*arrays)
+            buffers = _PAIRS.get(len(arrays), _numbered_buffers)(*arrays)
             try:
                 with lock:
                     handle._set_arg_multi(buffers)

@@ -24,7 +24,7 @@ class ActiveMode(Protocol):
 
     alters: bool
     differentiates: bool
-    holds_bodies: bool
+    takes_whole: bool
 
     def dispatch(self, op: Any, args: tuple[Any, ...]) -> Any: ...
 

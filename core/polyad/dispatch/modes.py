@@ -46,13 +46,13 @@ class Mode:
         alters: whether it changes results, as vmap does; what is computed again later
             (`polyad.utils.checkpoint`) is computed under such modes again.
         differentiates: whether what is computed under it may be differentiated, now or later.
-        holds_bodies: whether it is shown control flow whole (`polyad.dispatch.effects.Bodies`); others see the calls of
-            the branches and loops that run.
+        takes_whole: whether it is shown control flow (`polyad.dispatch.effects.Bodies`) and an optimizer's step of many
+            parameters as one call each; others see the calls that these make.
     """
 
     alters = False
     differentiates = True
-    holds_bodies = False
+    takes_whole = False
 
     def dispatch(self, op: Op | Effect, args: tuple[Any, ...]) -> Any:
         """Do what the mode does for a call of *op*; ``op.call(*args)`` passes it on.

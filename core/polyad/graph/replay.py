@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ..base.device import Device
+from ..base.dtypes import DType
 from ..base.state import state
-from ..dispatch.effects import Effect
 from ..errors import ArgumentError, ArgumentTypeError, AutogradError, DeviceError, DTypeError, ShapeError
 from ..random.generator import Generator
 from ..tensor import Tensor
@@ -64,11 +65,10 @@ def _run(graph: Graph, found: dict[int, Tensor], numbers: Mapping[str, float]) -
             state.grad_enabled = ambient if node.grad is None else node.grad
             if node.draws is not None:
                 places.go_to(node)
-            if node.bodies:
-                places.count(node.bodies, -1)
+            bodies = node.bodies
+            places.count(bodies, -1)
             _carry_out(graph, node, found, numbers)
-            if node.bodies:
-                places.count(node.bodies, 1)
+            places.count(bodies, 1)
         places.end()
     finally:
         state.grad_enabled = ambient
@@ -95,7 +95,7 @@ class _Places:
 
     def count(self, bodies: tuple[Graph, ...], sign: int) -> None:
         """Called before control flow with sign -1 and afterwards with 1: count what its functions draw."""
-        for generator in drawn_within(bodies):
+        for generator in drawn_within(bodies) if bodies else ():
             if generator in self.within:
                 self.within[generator] += sign * generator.drawn.advance(0)[1]
 
@@ -116,10 +116,18 @@ class _Places:
                 generator.drawn.move(place.seed, place.offset)
 
 
+_PLAIN = {bool, int, float, str, type(None), DType, Device}
+"""Arguments that hold neither tensors nor numbers to be read."""
+
+
 def _carry_out(graph: Graph, node: Node, found: dict[int, Tensor], numbers: Mapping[str, float]) -> None:
     try:
-        args = _substitute(node.args, found, numbers)
-        if isinstance(node.op, Effect) and node.op.bodies is not None:
+        args = [
+            found[arg.number] if arg.__class__ is Ref else arg if arg.__class__ in _PLAIN else
+            _substitute(arg, found, numbers)
+            for arg in node.args
+        ]  # fmt: skip
+        if node.bodies:
             args = replace(args, Graph, as_function)
         _store(node.outputs, node.op.call(*args), found)
     except Exception as error:

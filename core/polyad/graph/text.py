@@ -23,6 +23,7 @@ text, such as a function of the program's, is written in angle brackets, which i
 from __future__ import annotations
 
 import base64
+import importlib
 import json
 import math
 import re
@@ -258,6 +259,10 @@ def name_of(op: Op | Effect) -> str | None:
     return name if found is op else None
 
 
+LATE = ("polyad.autograd.function", "polyad.autograd.gradients", "polyad.optim.update")
+"""Modules that declare effects and no names of the catalogue."""
+
+
 def named(name: str) -> Op | Effect | None:
     """The op or effect that is called *name* in the text; None if there is none."""
     if name in OPS:
@@ -268,6 +273,8 @@ def named(name: str) -> Op | Effect | None:
         return None if op is None else inplace_effect(name, op.call, op)
     for catalogue in (PUBLIC, ATTRIBUTES):  # this loads the module that declares the effect
         catalogue.get(FRIENDS.get(name, name))
+    for module in LATE if name not in EFFECTS else ():
+        importlib.import_module(module)
     if name in EFFECTS:
         return EFFECTS[name]
     for path in (name[:-1], f"Tensor.{name[:-1]}"):

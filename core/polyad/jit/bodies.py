@@ -69,7 +69,7 @@ def _undecided(effect: Effect, args: tuple[Any, ...]) -> tuple[Any, ...]:
 class Undecided(Mode):
     """A mode in which no control flow is decided by data, however deep: each call ends, whatever it is given."""
 
-    holds_bodies = True
+    takes_whole = True
 
     def dispatch(self, op: Op | Effect, args: tuple[Any, ...]) -> Any:
         """Make the call, of control flow as without data."""

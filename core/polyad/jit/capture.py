@@ -58,7 +58,7 @@ class Capture(Mode):
         names: names to show for tensors that turn out to be constants, by id.
     """
 
-    holds_bodies = True
+    takes_whole = True
     differentiates = False  # a pass does what it does without the mode
 
     def __init__(self, names: Mapping[int, str] | None = None) -> None:

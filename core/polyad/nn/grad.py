@@ -35,7 +35,7 @@ def _by_input(convolve: Callable[..., Tensor]) -> Any:
             result = convolve(input, weight, None, stride, padding, dilation, groups)
         return _gradient(result, input, grad_output)
 
-    return _named(function, convolve, "input")
+    return _described(function, convolve, "input")
 
 
 def _by_weight(convolve: Callable[..., Tensor]) -> Any:
@@ -53,7 +53,7 @@ def _by_weight(convolve: Callable[..., Tensor]) -> Any:
             result = convolve(input, weight, None, stride, padding, dilation, groups)
         return _gradient(result, weight, grad_output)
 
-    return _named(function, convolve, "weight")
+    return _described(function, convolve, "weight")
 
 
 def _gradient(result: Tensor, operand: Tensor, grad_output: Tensor) -> Tensor:
@@ -62,7 +62,7 @@ def _gradient(result: Tensor, operand: Tensor, grad_output: Tensor) -> Tensor:
     return found
 
 
-def _named(function: Any, convolve: Callable[..., Tensor], operand: str) -> Any:
+def _described(function: Any, convolve: Callable[..., Tensor], operand: str) -> Any:
     name: str = convolve.__name__
     function.__name__ = function.__qualname__ = f"{name}_{operand}"
     function.__doc__ = f"""The gradient of `{name}` by its {operand}, which has *{operand}_size*. Differentiable.

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 def _effect(name: str, body: Function, reads: tuple[int, ...], bodies: Bodies) -> Effect:
     def call(*args: Any) -> Any:
         modes = state.modes
-        return effect.through_modes(*args) if modes and modes[-1].holds_bodies else body(*args)
+        return effect.through_modes(*args) if modes and modes[-1].takes_whole else body(*args)
 
     effect = declare(Effect(name, call, body, result=Result.COMPUTED, reads=reads, bodies=bodies))
     return effect

@@ -17,7 +17,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..base.shapes_and_strides import contiguous_strides
-from ..base.state import state
+from ..base.state import state, user_line
+from ..dispatch.catalogue import OPS
+from ..dispatch.effects import Effect, Result, declare
 from ..dispatch.inplace import check_writable, write
 from ..dispatch.op import Op, op_of
 from ..dispatch.plan import Plan, array_of, describe_failure, explained_by_shapes, find_plan
@@ -37,6 +39,14 @@ def update(
     the user's line, for the messages about tensors that were changed in place.
     """
     op = op_of(declared)
+    modes = state.modes
+    if modes and modes[-1].takes_whole and rows and not state.grad_enabled:
+        UPDATE.through_modes(*_by_use(rows, targets), op.name, params, tuple(targets))
+    else:
+        _update(op, rows, params, targets, line)
+
+
+def _update(op: Op, rows: Sequence[Row], params: tuple[Any, ...], targets: Sequence[int], line: str) -> None:
     elementwise = op.structure.dims is not None
     if elementwise:
         _check_shapes(op, rows, params)
@@ -47,7 +57,7 @@ def update(
     if len({id(row[0]) for row in rows}) < len(rows):
         # A parameter that a group lists twice is stepped twice, the second time from where the first left it.
         for row in rows:
-            update(declared, [row], params, targets, line)
+            _update(op, [row], params, targets, line)
         return
     by_plan: dict[Plan, list[Row]] = {}
     plans = op.plans
@@ -71,6 +81,33 @@ def update(
         else:
             for row in _together(op, plan, members, params, targets, line) if len(members) > 1 else members:
                 _alone(op, plan, row, params, targets, line)
+
+
+def _by_use(rows: Sequence[Row], targets: Sequence[int]) -> tuple[list[Row], list[Row]]:
+    """Of each row the operands that are written over, in the order of *targets*, and the others."""
+    others = [place for place in range(len(rows[0])) if place not in targets]
+    return [tuple([row[place] for place in targets]) for row in rows], [
+        tuple([row[place] for place in others]) for row in rows
+    ]
+
+
+def _updated(
+    written: Sequence[Row], read: Sequence[Row], name: str, params: tuple[Any, ...], targets: tuple[int, ...]
+) -> None:
+    """`update` of op *name*, with operands as `_by_use` sorts them."""
+    places = [*targets, *[place for place in range(len(targets) + len(read[0])) if place not in targets]]
+    order = sorted(range(len(places)), key=places.__getitem__)
+    rows = [(*one, *other) for one, other in zip(written, read, strict=True)]
+    _update(OPS[name], [tuple([row[at] for at in order]) for row in rows], params, targets, user_line())
+
+
+def _update_call(*args: Any) -> None:
+    modes = state.modes
+    return UPDATE.through_modes(*args) if modes and modes[-1].takes_whole else _updated(*args)  # type: ignore[no-any-return]
+
+
+UPDATE = declare(Effect("update", _update_call, _updated, reads=(0, 1), writes=0, result=Result.NOTHING, caller=2))
+"""A step of a whole group of parameters, for modes that take it whole; others see its calls and writes."""
 
 
 def advance(declared: Callable[..., Any], rows: Sequence[Row], params: tuple[Any, ...], line: str) -> list[Row]:

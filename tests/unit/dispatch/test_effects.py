@@ -52,6 +52,11 @@ def with_grad() -> Tensor:
     return x
 
 
+def step(kind: type[polyad.optim.Optimizer]) -> None:
+    parameters = [with_grad(), with_grad()]
+    kind(parameters, lr=0.1).step()
+
+
 class Twice(polyad.autograd.Function):
     @staticmethod
     def forward(ctx, x):
@@ -111,6 +116,7 @@ PROGRAMS: dict[str, list[Callable[[], Any]]] = {
         lambda: polyad.autograd.grad(x := made(), x, plain()),
         lambda: polyad.autograd.grad((x := made()) * 2, x, plain()),
     ],
+    "update": [lambda: step(polyad.optim.SGD), lambda: step(polyad.optim.Adam)],
     "cond": [lambda: EFFECTS["cond"].through_modes(polyad.tensor(True), lambda x: [x * 2], lambda x: [x], (made(),))],
     "while_loop": [
         lambda: EFFECTS["while_loop"].through_modes(
@@ -136,7 +142,7 @@ class Found(Exception):
 
 
 class Find(Mode):
-    holds_bodies = True
+    takes_whole = True
 
     def __init__(self, name: str) -> None:
         self.name = name

@@ -19,11 +19,11 @@ from fuzz import graph_passes as fuzzing
 from polyad import graph as graphs, jit, nn
 from polyad.errors import InvalidGraph
 from polyad.graph import Graph, passes
+from polyad.graph.building import Draft
 from polyad.graph.passes import (
     common,
     dead,
     drop_views,
-    facts,
     fold_constants,
     folding,
     merge_common,
@@ -83,9 +83,6 @@ def exported(x):
     ("function", "kept"),
     [
         (lambda x: (x.add_(1), x.sin())[1], "add_"),
-        (lambda x: (polyad.rand(3), x.sin())[1], "uniform"),
-        (lambda x: ((x * 1).uniform_(), x.sin())[1], "uniform"),
-        (lambda x: (nn.functional.dropout(x), x.sin())[1], "dropout"),
         (lambda x: (x.sum().item(), x.sin())[1], "item"),
         (lambda x: ((x * 2).requires_grad_(), x.sin())[1], "requires_grad_"),
         (checked, "check_all"),
@@ -96,6 +93,27 @@ def test_what_has_an_effect_stays(function, kept: str) -> None:
     graph = capture(function, X.clone())
     assert kept in names(graph)
     assert kept in taken(graph, remove_dead)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: (polyad.rand(3), x.sin())[1],
+        lambda x: ((x * 1).uniform_(), x.sin() + polyad.rand(3))[1],
+        lambda x: (nn.functional.dropout(x), polyad.rand(7), polyad.rand(3) + x)[2],
+        lambda x: polyad.rand(3) + (nn.functional.dropout(x), x)[1],
+    ],
+)
+def test_unused_draws_go_and_leave_the_others_theirs(function) -> None:
+    graph = capture(function, X)
+    found = graphs.optimize(graph)
+    assert len(found) < len(graph)
+    for again in (found, graphs.parse(found.text)):
+        polyad.manual_seed(3)
+        wanted, stands = function(X), polyad.get_rng_state()
+        polyad.manual_seed(3)
+        assert polyad.equal(again(X), wanted)
+        assert polyad.equal(polyad.get_rng_state(), stands)
 
 
 def test_a_write_through_a_view_counts_where_the_whole_is_used() -> None:
@@ -243,7 +261,7 @@ def test_lines_modules_and_grad_modes_are_kept() -> None:
 
 def test_a_check_still_raises() -> None:
     graph = graphs.optimize(capture(checked, X))
-    assert "exponential" in names(graph)
+    assert "check_all" in names(graph)
     with pytest.raises(RuntimeError, match="multinomial"):
         graph(X * float("nan"))
 
@@ -297,7 +315,10 @@ def twice_computed(x):
 
 
 SABOTAGES: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], Callable[..., Any]]] = {
-    "dead code drops draws": (ignore(facts, "draws"), lambda x: (polyad.rand(3), x * 1)[1]),
+    "dead code forgets where generators end": (
+        lambda patch: patch.setattr(Draft, "ends", property(lambda draft: [], lambda draft, ends: None), raising=False),
+        lambda x: (polyad.rand(3), x * 1)[1],
+    ),
     "dead code drops views": (lambda patch: patch.setattr(dead, "_earlier", lambda *_: set()), viewed_before),
     "dead code forgets memory from outside": (forget(dead, "held"), lambda x: (x.add_(1), x.sum(), None)[2]),
     "common calls ignore writes": (forget(common, "written"), twice_computed),

@@ -5,6 +5,8 @@ Parameters, gradients, optimizer state, buffers, versions, loss and random numbe
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -15,6 +17,7 @@ import pytest
 import polyad
 import polyad.nn.functional as F
 from polyad import graph as graphs, jit, nn, optim
+from polyad.dispatch.effects import Effect
 from polyad.errors import ArgumentError, ArgumentTypeError, AutogradError, InvalidGraph
 from polyad.graph import Graph
 
@@ -552,3 +555,32 @@ def test_which_inputs_get_gradients_is_part_of_the_graph() -> None:
         graph(x * 2, polyad.ones(2))
     graph(x, polyad.tensor([4.0, 5.0]))
     assert x.grad.tolist() == [4.0, 5.0]
+
+
+def test_a_text_is_read_in_a_process_that_has_not_trained_yet() -> None:
+    names = sorted({node.name for node in _a_step() if isinstance(node.op, Effect)})
+    assert {"accumulate_grad", "set_grad", "update"} <= set(names)
+    program = "import sys, polyad.graph.text as text; print([name for name in sys.argv[1:] if not text.named(name)])"
+    for name in names:
+        done = subprocess.run([sys.executable, "-c", program, name], capture_output=True, text=True, check=True)
+        assert done.stdout.strip() == "[]"
+
+
+def _a_step() -> Graph:
+    model = nn.Linear(3, 2)
+    optimizer = polyad.optim.Adam(model.parameters())
+
+    def step(x):
+        optimizer.zero_grad()
+        model(x).sum().backward()
+        optimizer.step()
+
+    step(polyad.ones(2, 3))
+    return polyad.jit.capture(step, polyad.ones(2, 3))
+
+
+def test_a_step_of_all_parameters_is_one_call() -> None:
+    graph = _a_step()
+    (update,) = [node for node in graph if node.name == "update"]
+    assert len(update.renewed) == 8  # two parameters, their two moments and counts each
+    assert len(graph) < 16

@@ -10,8 +10,8 @@ from .rewriting import Rewriting
 def remove_dead(graph: Graph) -> Graph:
     """*graph* without calls that change nothing: what they make is not used, and what they write is not read.
 
-    What stays for its own sake: writes into memory from outside, checks, reads to the host, random draws (later draws
-    depend on how many there were), and what changes the record of a tensor.
+    What stays for its own sake: writes into memory from outside, checks, reads to the host, and what changes the record
+    of a tensor. Random draws may go: each of the others knows its place, and the graph where the generators end.
     """
     rewriting = Rewriting(graph)
     used = set(numbers(graph.outputs))
@@ -20,7 +20,7 @@ def remove_dead(graph: Graph) -> Graph:
     for at, (node, writes) in reversed(list(enumerate(rewriting.rows))):
         if only_writes(node) and writes:
             needed = not known.isdisjoint(writes) or not used.isdisjoint(node.makes)
-        elif only_makes(node) and not writes:
+        elif (only_makes(node) or (is_op(node) and node.draws is not None)) and not writes:
             needed = not used.isdisjoint(node.results)
         else:
             needed = True
