@@ -39,7 +39,7 @@ from .effects import Effect, Result, declare
 from .modes import twin
 from .overlap import must_wait, share
 from .plan import array_of, find_plan
-from .structure import pointwise
+from .structure import is_elementwise
 from .views import layout_of
 from .windows import clear_parts, put_parts, take_parts
 
@@ -148,7 +148,7 @@ def _must_wait(name: str, op: Op | None, target: Tensor, values: tuple[Any, ...]
     """As `must_wait`, of the operands beside *target* of an in-place form."""
     if op is None:  # masked_fill_ and its like read a 0-d tensor before they write
         values = tuple([value for value in values if not isinstance(value, Tensor) or value._array.shape])
-    return must_wait(name, target, values, op is not None and op.structure is pointwise, name not in PRODUCTS)
+    return must_wait(name, target, values, op is not None and is_elementwise(op), name not in PRODUCTS)
 
 
 PRODUCTS = frozenset({"addmm_", "addmv_", "addbmm_", "baddbmm_"})
@@ -206,7 +206,9 @@ def _type_entry(value: Any) -> Any:
     """What a signature says of an operand."""
     if isinstance(value, Tensor):
         return value._type
-    return tuple(map(_type_entry, value)) if value.__class__ is list else value.__class__
+    if value.__class__ is list:
+        return tuple([item._type if isinstance(item, Tensor) else item.__class__ for item in value])
+    return value.__class__
 
 
 def _direct(op: Op, target: Tensor, args: tuple[Any, ...]) -> Callable[..., Any] | None:

@@ -11,7 +11,7 @@ from ..tensor import Tensor
 from .inplace import any_history, check_writable, wrote
 from .overlap import must_wait, share
 from .plan import array_of, find_plan, shape_of
-from .structure import pointwise
+from .structure import is_elementwise
 
 if TYPE_CHECKING:
     from .declared import Op
@@ -23,7 +23,7 @@ def wrote_directly(op: Op, out: Any, values: tuple[Any, ...]) -> bool:
 
     Raises RuntimeError if *op* is elementwise and an operand is another part of out's memory.
     """
-    elementwise = op.structure is pointwise
+    elementwise = is_elementwise(op)
     count = len(op.operands)
     wait = False
     if isinstance(out, Tensor):

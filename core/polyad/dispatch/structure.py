@@ -237,6 +237,11 @@ random: Final = Random()
 opaque: Final = Opaque()
 
 
+def is_elementwise(op: Op) -> bool:
+    """Whether operands are broadcast, and each element of a result is computed from those at its own place."""
+    return isinstance(op.structure, Pointwise) and op.structure.broadcasts
+
+
 def check_structure(op: Op) -> None:
     """Raise TypeError for a structure that *op* cannot have."""
     dims = op.structure.dims

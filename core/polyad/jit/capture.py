@@ -20,6 +20,7 @@ import copy
 import dataclasses
 import inspect
 import math
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
@@ -77,7 +78,8 @@ class Capture(Mode):
         self._grad_enabled = state.grad_enabled
         self._passes = Passes()
         self._missed = False
-        self._readings = Readings(self._free_name)
+        here = weakref.proxy(self)  # no cycle: what a capture knows of tensors goes with it
+        self._readings = Readings(lambda name: here._free_name(name))
         self._draws = Draws()
         self._modules: tuple[ModuleCall, ...] = ()
         self._calls = 0

@@ -103,7 +103,7 @@ def _updated(
 
 def _update_call(*args: Any) -> None:
     modes = state.modes
-    return UPDATE.through_modes(*args) if modes and modes[-1].takes_whole else _updated(*args)  # type: ignore[no-any-return]
+    (UPDATE.through_modes if modes and modes[-1].takes_whole else _updated)(*args)
 
 
 UPDATE = declare(Effect("update", _update_call, _updated, reads=(0, 1), writes=0, result=Result.NOTHING, caller=2))
