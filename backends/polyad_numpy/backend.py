@@ -11,7 +11,7 @@ import numpy as np
 from polyad.backend import Backend, KernelTable
 from polyad.base.device import Device
 from polyad.base.dtypes import DType
-from polyad.interop.numpy import numpy_dtype
+from polyad.interop.numpy import converted, is_for_memory, numpy_dtype
 
 from . import workers
 from .cache import CHUNK
@@ -49,7 +49,9 @@ class NumpyBackend(Backend):
             return
         if source.dtype.kind == "c" and target.dtype.kind not in "cb":
             source = source.real
-        if source.dtype == np.float64 and target.dtype == np.float16:
+        if is_for_memory(target.dtype) or is_for_memory(source.dtype):
+            source = thread.run(converted, source, target.dtype)
+        elif source.dtype == np.float64 and target.dtype == np.float16:
             source = source.astype(np.float32)  # as `cast` rounds
         thread.run(np.copyto, target, source, casting="unsafe")
 
@@ -58,6 +60,8 @@ class NumpyBackend(Backend):
             self.copy(target, source)
 
     def fill(self, target: Any, value: bool | int | float | complex) -> None:
+        if target.dtype.itemsize == 1 and is_for_memory(target.dtype):
+            value = thread.run(converted, np.asarray(value), target.dtype)
         thread.run(target.fill, value)
 
     def root(self, array: Any) -> Any:

@@ -44,6 +44,37 @@ def numpy_dtype(dtype: DType) -> np.dtype[Any]:
     return np.dtype(dtype.name)
 
 
+def is_for_memory(dtype: np.dtype[Any]) -> bool:
+    """Whether *dtype* is one of those that nothing computes with (`polyad.base.dtypes.STORED`)."""
+    kind, size = dtype.kind, dtype.itemsize
+    return (kind == "u" and size > 1) or (size == 1 and kind not in "biu")
+
+
+def converted(array: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """A real *array* in *dtype*, where one of the two is for memory alone: as PyTorch converts.
+
+    To 8-bit floating numbers by way of float32, to nearest even. What is too large for a dtype without infinities is
+    NaN, but e4m3fn gives its largest number then, which the Open Compute Project's specification of these formats calls
+    saturating. e8m0fnu has powers of two alone, and takes magnitudes; its bits are the exponent of float32. Floating
+    numbers become wide unsigned integers as C converts on x86-64: through int64, whose low bits stay.
+    """
+    if array.dtype.itemsize == 1 and array.dtype.kind not in "biu":
+        array = array.astype(np.float32)  # which holds all 8-bit floating numbers
+    if dtype.itemsize > 1 or dtype.kind in "biu":
+        if dtype.kind != "u" or dtype.itemsize == 1 or array.dtype.kind in "biu":
+            return array.astype(dtype)
+        double = array.astype(np.float64)
+        signed = double.astype(np.int64).astype(dtype)
+        return signed if dtype.itemsize < 8 else np.where(double < 2.0**63, signed, double.astype(np.uint64))
+    single = array.astype(np.float32)
+    if dtype.name == "float8_e8m0fnu":
+        bits = np.abs(single).view(np.uint32)
+        exponents, rest = bits >> 23, bits & 0x7FFFFF
+        half = np.where(exponents > 0, 0x400000, 0x400001)  # numbers below 2**-126 have no leading 1
+        return np.minimum(exponents + (rest >= half), 255).astype(np.uint8).view(dtype)
+    return (np.clip(single, -448, 448) if dtype.name == "float8_e4m3fn" else single).astype(dtype)
+
+
 FROM_NUMPY: dict[str, DType] = dtypes.BY_NAME
 
 

@@ -18,7 +18,7 @@ from ..base import dtypes
 from ..base.dtypes import DType
 from ..errors import DataError
 from ..tensor import Tensor
-from .numpy import FROM_NUMPY, from_numpy, numpy_dtype, polyad_dtype, shared_with
+from .numpy import FROM_NUMPY, converted, from_numpy, numpy_dtype, polyad_dtype, shared_with
 
 _PYTHONS: tuple[Any, ...] = (bool, int, float, complex)
 _NO_NUMBERS = (str, bytes, type(None))
@@ -54,6 +54,8 @@ def host_data(data: Any, dtype: DType | None, copy: bool = True) -> tuple[np.nda
     elif dtype.category == dtypes.INTEGER and not is_array and array.dtype.kind != "b":
         _check_range(array, dtype)
     with np.errstate(all="ignore"):
+        if dtype in dtypes.FLOAT8 and array.dtype != numpy_dtype(dtype):
+            array, copy = converted(array, numpy_dtype(dtype)), False
         return np.array(array, dtype=numpy_dtype(dtype), order="C", copy=copy or None), dtype
 
 

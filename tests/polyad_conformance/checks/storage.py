@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import polyad
-from polyad.base.dtypes import DType, bfloat16, uint8
+from polyad.base.dtypes import FLOAT8, DType, bfloat16, uint8
 from polyad.interop.numpy import numpy_dtype
 
 from ..calls import Target
@@ -265,6 +265,32 @@ def to_bfloat16(values: np.ndarray) -> np.ndarray:
     return rounded.view(numpy_dtype(bfloat16)).reshape(values.shape)
 
 
+_FLOAT8 = {
+    "float8_e4m3fn": (3, 7, 448.0, 448.0),
+    "float8_e4m3fnuz": (3, 8, 240.0, np.nan),
+    "float8_e5m2": (2, 15, 57344.0, np.inf),
+    "float8_e5m2fnuz": (2, 16, 57344.0, np.nan),
+}
+"""Bits of the mantissa, bias of the exponent, the largest number, and what is larger becomes."""
+
+
+def to_float8(values: np.ndarray, dtype: DType) -> np.ndarray:
+    """float32 values rounded to nearest, ties to even; of float8_e8m0fnu, powers of two, magnitudes and ties up."""
+    exact = np.asarray(values, np.float64)
+    size = np.abs(exact)
+    if dtype.name == "float8_e8m0fnu":
+        found = 2.0 ** np.floor(np.log2(np.maximum(size, 2.0**-127)))
+        found = np.where(size >= 1.5 * found, 2 * found, found)
+        found = np.where(found < 2.0**128, found, np.nan)
+    else:
+        bits, bias, largest, beyond = _FLOAT8[dtype.name]
+        step = 2.0 ** (np.maximum(np.floor(np.log2(np.maximum(size, 2.0**-60))), 1 - bias) - bits)
+        found = np.rint(size / step) * step
+        found = np.copysign(np.where(found > largest, beyond, found), exact)
+        found = np.where(np.isnan(exact), np.nan, found)
+    return found.astype(numpy_dtype(dtype))
+
+
 def cast(values: np.ndarray, dtype: DType) -> np.ndarray:
     """What a cast to *dtype* must give: nearest even, truncation towards zero, modulo 2**n, imaginary parts dropped."""
     with np.errstate(all="ignore"):
@@ -276,6 +302,8 @@ def cast(values: np.ndarray, dtype: DType) -> np.ndarray:
             values = values.real
         if dtype is bfloat16:
             return to_bfloat16(values.astype(np.float32))
+        if dtype in FLOAT8:
+            return to_float8(values.astype(np.float32), dtype)
         if values.dtype.kind == "f" and dtype.category < 2:
             return np.trunc(values).astype(np.int64).astype(numpy_dtype(dtype))
         return values.astype(numpy_dtype(dtype))

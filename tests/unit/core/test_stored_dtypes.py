@@ -28,6 +28,17 @@ def test_numbers_are_rounded_as_pytorch_rounds_them(dtype, source):
 
 
 @pytest.mark.parametrize("dtype", FLOAT8, ids=lambda dtype: dtype.name)
+def test_every_way_in_rounds_alike(dtype):
+    wanted = BITS[dtype.name]
+    for made in (
+        polyad.tensor(NUMBERS, dtype=dtype),
+        polyad.zeros(len(NUMBERS), dtype=dtype).copy_(polyad.tensor(NUMBERS)),
+        polyad.stack([polyad.full((), number, dtype=dtype) for number in NUMBERS]),
+    ):
+        assert made.view(polyad.uint8).tolist() == wanted
+
+
+@pytest.mark.parametrize("dtype", FLOAT8, ids=lambda dtype: dtype.name)
 def test_every_pattern_of_bits_comes_back(dtype):
     patterns = polyad.arange(256).to(polyad.uint8).view(dtype)
     back = patterns.to(polyad.float32).to(dtype)
