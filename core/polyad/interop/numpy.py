@@ -71,7 +71,8 @@ def converted(array: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[A
         bits = np.abs(single).view(np.uint32)
         exponents, rest = bits >> 23, bits & 0x7FFFFF
         half = np.where(exponents > 0, 0x400000, 0x400001)  # numbers below 2**-126 have no leading 1
-        return np.minimum(exponents + (rest >= half), 255).astype(np.uint8).view(dtype)
+        found: np.ndarray[Any, Any] = np.minimum(exponents + (rest >= half), 255).astype(np.uint8).view(dtype)
+        return found
     return (np.clip(single, -448, 448) if dtype.name == "float8_e4m3fn" else single).astype(dtype)
 
 

@@ -285,7 +285,7 @@ def to_float8(values: np.ndarray, dtype: DType) -> np.ndarray:
     else:
         bits, bias, largest, beyond = _FLOAT8[dtype.name]
         step = 2.0 ** (np.maximum(np.floor(np.log2(np.maximum(size, 2.0**-60))), 1 - bias) - bits)
-        found = np.rint(size / step) * step
+        found = np.where(np.isinf(size), size, np.rint(size / step) * step)
         found = np.copysign(np.where(found > largest, beyond, found), exact)
         found = np.where(np.isnan(exact), np.nan, found)
     return found.astype(numpy_dtype(dtype))
