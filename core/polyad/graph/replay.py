@@ -6,6 +6,7 @@ So a replay records gradients, obeys modes, writes where the function wrote and 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace as replaced
 from typing import Any
 
 from ..base.device import Device
@@ -90,7 +91,7 @@ class _Places:
         """Move the generator of *node* to what it draws."""
         for generator in leaves_of(node.args, Generator):
             if node.draws is not None and generator in self.begins:
-                self._move(generator, node.draws._replace(blocks=0))
+                self._move(generator, replaced(node.draws, blocks=0))
                 self.now[generator] = node.draws.end
 
     def count(self, bodies: tuple[Graph, ...], sign: int) -> None:
@@ -108,7 +109,7 @@ class _Places:
         if place != self.now[generator]:
             if place.seed != self.now[generator].seed:
                 self.within[generator] = 0
-            place = place._replace(offset=place.offset + self.within[generator])
+            place = replaced(place, offset=place.offset + self.within[generator])
             seed, offset = self.begins[generator]
             if place.seed is None:
                 generator.drawn.move(seed, offset + place.offset)

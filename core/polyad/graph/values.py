@@ -10,7 +10,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 from ..errors import ArgumentError, PolyadError
 
@@ -146,7 +146,8 @@ class Number:
     read: Callable[[], Any] | None = None
 
 
-class Draw(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Draw:
     """Which stretch of a generator's numbers a call draws, in blocks of four words.
 
     Attributes:

@@ -6,6 +6,7 @@ So a replay draws what the function would, also where that puts a generator back
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 from ..base.state import user_line
@@ -35,7 +36,7 @@ class Draws:
         for generator in leaves_of(args, Generator):
             place = self._place(generator)
             self._used[generator] = None
-            return lambda: place._replace(blocks=(self._place(generator).offset - place.offset) % 2**64)
+            return lambda: replace(place, blocks=(self._place(generator).offset - place.offset) % 2**64)
         return None
 
     def follow_bodies(self, bodies: Iterable[Graph]) -> Callable[[], None]:
@@ -73,4 +74,4 @@ class Draws:
                 notes={"line": user_line()},
                 fix="how much control flow draws follows from data: seed the generator there, or draw in another order",
             )
-        return place._replace(offset=place.offset - within.blocks)
+        return replace(place, offset=place.offset - within.blocks)

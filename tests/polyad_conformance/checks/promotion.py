@@ -80,7 +80,8 @@ def check_promotion(op: str, target: Target) -> None:
     """
     function = getattr(polyad, op)
     combine = {"add": lambda a, b: a + b, "mul": lambda a, b: a * b}[op]
-    dtypes = sorted(target.dtypes, key=lambda dtype: (dtype.category, dtype.itemsize, dtype.name))
+    computing = [dtype for dtype in target.dtypes if dtype.computes]
+    dtypes = sorted(computing, key=lambda dtype: (dtype.category, dtype.itemsize, dtype.name))
     for (left, right), expected in table().items():
         if not {left, right, expected} <= target.dtypes:
             continue
