@@ -168,7 +168,8 @@ def memory_allocated(device: Any = None) -> int:
     The figure is the allocator's, with what it rounds up, on a backend that keeps an account; else the sum over the
     tensors that are alive.
 
-    >>> import polyad
+    >>> import gc, polyad
+    >>> _ = gc.collect()  # what is freed by it later would count here
     >>> before = polyad.accelerator.memory_allocated("cpu")
     >>> x = polyad.zeros(1000)
     >>> polyad.accelerator.memory_allocated("cpu") - before
