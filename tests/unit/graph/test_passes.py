@@ -21,12 +21,12 @@ from polyad.errors import InvalidGraph
 from polyad.graph import Graph, passes
 from polyad.graph.building import Draft
 from polyad.graph.passes import (
-    common,
     dead,
     drop_views,
     fold_constants,
     folding,
     merge_common,
+    merging,
     remove_dead,
     rewriting,
     views,
@@ -321,10 +321,10 @@ SABOTAGES: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], Callable[..., A
     ),
     "dead code drops views": (lambda patch: patch.setattr(dead, "_earlier", lambda *_: set()), viewed_before),
     "dead code forgets memory from outside": (forget(dead, "held"), lambda x: (x.add_(1), x.sum(), None)[2]),
-    "common calls ignore writes": (forget(common, "written"), twice_computed),
-    "common calls merge draws": (ignore(common, "draws"), lambda x: x + polyad.rand(3) * polyad.rand(3)),
-    "common calls merge what is returned": (forget(common, "held"), lambda x: (x > 1, x > 1)),
-    "common calls share histories": (forget(common, "differentiable"), lambda x: (x.exp() * 2, x.exp() * 3)),
+    "common calls ignore writes": (forget(merging, "written"), twice_computed),
+    "common calls merge draws": (ignore(merging, "draws"), lambda x: x + polyad.rand(3) * polyad.rand(3)),
+    "common calls merge what is returned": (forget(merging, "held"), lambda x: (x > 1, x > 1)),
+    "common calls share histories": (forget(merging, "differentiable"), lambda x: (x.exp() * 2, x.exp() * 3)),
     "folding ignores writes": (forget(folding, "written"), lambda x: x + polyad.zeros(5)[2:].add_(x)),
     "folding gives away constants": (forget(folding, "held"), lambda x: (x * 1, polyad.zeros(3))),
     "folding draws": (ignore(folding, "draws"), lambda x: x + polyad.rand(3)),

@@ -3,7 +3,7 @@
 rewriting.py   writing a graph anew: values, memory and versions of the calls that are left
 facts.py       what a pass asks of a node, answered from declarations
 dead.py        leave out what nobody uses
-common.py      compute once what is computed twice
+merging.py     compute once what is computed twice
 folding.py     compute now what is the same on each replay
 views.py       leave out views that show what is shown already
 
@@ -27,9 +27,9 @@ from typing import Final
 from ...errors import InvalidGraph, PolyadError
 from ..graph import Graph
 from ..verify import verify
-from .common import merge_common
 from .dead import remove_dead
 from .folding import fold_constants
+from .merging import merge_common
 from .rewriting import same_nodes
 from .views import drop_views
 
