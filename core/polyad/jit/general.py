@@ -45,6 +45,7 @@ def generalise(
     *,
     dims: Dims | Literal["auto"],
     ranges: Ranges | None = None,
+    capture: Callable[..., Graph] = capture,
 ) -> Graph:
     """The graph of *function* for all sizes of *dims*, which says by the names of tensors which of their dimensions are
     what: a name, the same for sizes that are the same, or an expression of names; or ``...`` for a dimension that is to
@@ -52,8 +53,10 @@ def generalise(
 
     *ranges* has the least and the largest size of a name, None for no end. The function is called several times, with
     the example and with what is made of it; tensors that it writes to are as after one call. See `capture` for what a
-    graph is. Raises RuntimeError, naming the call and its line, where the function does something else for other sizes,
-    or uses a number that no expression of the sizes gives.
+    graph is; another function in its place is called alike.
+
+    Raises RuntimeError, naming the call and its line, where the function does something else for other sizes, or uses a
+    number that no expression of the sizes gives.
 
     >>> import polyad
     >>> def rows(x):
@@ -66,14 +69,14 @@ def generalise(
     """
     given = (args, dict(kwargs or {}))
     if dims == "auto":
-        tensors = _tensors(function, given)
+        tensors = _tensors_by_name(function, given)
         dims = {name: dict.fromkeys(range(tensor.dim()), ...) for name, tensor in tensors.items()}
     if any(item is ... for sizes in dims.values() for item in sizes.values()):
         return _Trying(function, given, dims, dict(ranges or {})).graph()
-    return _Generalising(function, given, dims, dict(ranges or {})).graph()
+    return _Generalising(function, given, dims, dict(ranges or {}), capture).graph()
 
 
-def _tensors(function: Callable[..., Any], given: Given) -> dict[str, Tensor]:
+def _tensors_by_name(function: Callable[..., Any], given: Given) -> dict[str, Tensor]:
     """The tensors among the arguments by name."""
     names = names_of_inputs(function, given)
     return {names[id(tensor)]: tensor for tensor in leaves_of(given, Tensor)}
@@ -88,10 +91,17 @@ class _Generalising:
         captures: the graphs so far, each with the sizes for which it was captured.
     """
 
-    def __init__(self, function: Callable[..., Any], given: Given, dims: Dims, ranges: Ranges) -> None:
-        self.function, self.given, self.ranges = function, given, ranges
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        given: Given,
+        dims: Dims,
+        ranges: Ranges,
+        capture: Callable[..., Graph] = capture,
+    ) -> None:
+        self.function, self.given, self.ranges, self.record = function, given, ranges, capture
         self.names = names_of_inputs(function, given)
-        tensors = _tensors(function, given)
+        tensors = _tensors_by_name(function, given)
         self.dims: dict[str, dict[int, Any]] = {}
         self.symbols: dict[str, tuple[str, int]] = {}
         example: dict[str, int] = {}
@@ -194,12 +204,12 @@ class _Generalising:
         """Capture the function at *sizes*."""
         args, kwargs = self._inputs(sizes)
         if not self.captures:
-            graph = capture(self.function, *args, **kwargs)
+            graph = self.record(self.function, *args, **kwargs)
         else:
             with _Kept(self.captures[0][0]), warnings.catch_warnings():
                 warnings.simplefilter("ignore", BakedValueWarning)
                 try:
-                    graph = capture(self.function, *args, **kwargs)
+                    graph = self.record(self.function, *args, **kwargs)
                 except Exception as error:
                     raise self._failed(sizes, error) from error
         self.captures.append((graph, sizes))
@@ -234,7 +244,7 @@ class _Trying:
 
     def __init__(self, function: Callable[..., Any], given: Given, dims: Dims, ranges: Ranges) -> None:
         self.function, self.given, self.ranges = function, given, ranges
-        self.tensors = _tensors(function, given)
+        self.tensors = _tensors_by_name(function, given)
         self.dims = {
             name: {dim: item for dim, item in sizes.items() if item is not ...} for name, sizes in dims.items()
         }
