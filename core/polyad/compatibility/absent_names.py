@@ -80,10 +80,7 @@ EXPORTED = (
     *_in(
         "export",
         """
-        AdditionalInputs Constraint CustomDecompTable Dim ExportBackwardSignature
-        ExportGraphSignature ExportedProgram FlatArgsAdapter ModuleCallEntry ModuleCallSignature
-        ShapesCollection UnflattenedModule default_decompositions dims draft_export export load
-        register_dataclass save unflatten
+        Constraint FlatArgsAdapter UnflattenedModule register_dataclass unflatten
         """,
     ),
     *_in(
