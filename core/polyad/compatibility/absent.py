@@ -96,7 +96,6 @@ ABSENT: dict[str, Absence] = {
         Absence("calls are not made by themselves in other threads", "concurrent.futures"),
     ),
     "onnx.export": Absence("no ONNX files are written", "polyad.jit.capture(f, *inputs), whose nodes can be read"),
-    "fx.symbolic_trace": Absence("graphs are made of ops", "polyad.jit.capture(f, *inputs), whose nodes can be read"),
     **{
         f"hub.{name}": Absence(
             "no code is fetched and run", "the model's own package, and polyad.hub.load_state_dict_from_url"
