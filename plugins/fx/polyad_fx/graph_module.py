@@ -29,6 +29,18 @@ __all__ = ["GraphModule"]
 _numbers = itertools.count()
 
 
+_USER_PRESERVED_ATTRIBUTES_KEY = "_user_preserved_attributes"
+"""Where ``meta`` names attributes that other libraries let copies keep; copies here keep all."""
+
+
+class _CodeOnlyModule(nn.Module):
+    """A module with these attributes."""
+
+    def __init__(self, body: dict[str, Any]) -> None:
+        super().__init__()
+        self.__dict__.update(body)
+
+
 class NotCompiled(PolyadError, RuntimeError):
     """A GraphModule whose code was never written."""
 
@@ -44,7 +56,7 @@ def _function(src: str, scope: dict[str, Any], owner: Any) -> FunctionType:
     return scope["forward"]
 
 
-def copy_member(source: Any, target: nn.Module, path: str) -> None:
+def _copy_attr(source: Any, target: nn.Module, path: str) -> None:
     """Let *target* have at the dotted *path* what *source* has there; modules on the way are made."""
     *parents, name = path.split(".")
     for parent in parents:
@@ -82,7 +94,7 @@ class GraphModule(nn.Module):
 
     Args:
         root: where the modules and attributes come from that the graph names: a Module, or a dict from dotted paths.
-        graph: what is computed. It is copied into ``module.graph``.
+        graph: what is computed; the module owns it from then on.
         class_name: the name of the object's class.
 
     Attributes:
@@ -137,7 +149,7 @@ class GraphModule(nn.Module):
     def _take_members(self, root: nn.Module, graph: Graph) -> None:
         for node in graph.nodes:
             if node.op in ("get_attr", "call_module"):
-                copy_member(root, self, str(node.target))
+                _copy_attr(root, self, str(node.target))
 
     def _take_items(self, root: dict[str, Any], graph: Graph) -> None:
         wanted = [str(node.target) for node in graph.nodes if node.op in ("get_attr", "call_module")]
@@ -162,8 +174,6 @@ class GraphModule(nn.Module):
             raise ArgumentTypeError(
                 f"GraphModule: graph is {type(g).__name__}, not a polyad.fx.Graph", fix="pass one, as of symbolic_trace"
             )
-        if g.owning_module is not None and g.owning_module is not self:
-            g = copy.deepcopy(g)  # a graph edits the module that owns it
         self._graph = g
         g.owning_module = self
         self.recompile()
