@@ -225,6 +225,7 @@ _LAZY_MODULES = frozenset(
         "_dynamo",
         "_higher_order_ops",
         "_inductor",
+        "_ops",
         "_utils",
         "accelerator",
         "amp",

@@ -61,6 +61,6 @@ def _children(value: Any, spec: TreeSpec) -> list[Any]:
         return SUPPORTED_NODES[spec.container](value, spec)
     if spec.keys:
         return [value[key] for key in spec.keys]
-    if isinstance(value, (list, tuple)):
+    if spec.container in (list, tuple) or hasattr(spec.container, "_fields"):  # by subscripts, which proxies have too
         return [value[place] for place in range(len(spec.children))]
     return _pytree.tree_leaves(value, is_leaf=lambda part: part is not value)

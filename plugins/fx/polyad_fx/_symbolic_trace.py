@@ -24,7 +24,7 @@ from typing import Any, TypeVar
 import polyad
 from polyad import Tensor, nn
 from polyad.base.state import state
-from polyad.errors import ArgumentError, ArgumentTypeError
+from polyad.errors import ArgumentTypeError, ConditionError
 from polyad.utils import _pytree
 
 from .codegen import WRAPPED, _PyTreeCodeGen, _PyTreeInfo
@@ -104,6 +104,7 @@ class Tracer(TracerBase):
         autowrap_functions: tuple[Callable[..., Any], ...] = (),
         param_shapes_constant: bool = False,
     ) -> None:
+        self._autowrap_modules = autowrap_modules
         self._autowrapped = {
             id(value)
             for name, value in chain.from_iterable(vars(module).items() for module in autowrap_modules)
@@ -236,7 +237,7 @@ class Tracer(TracerBase):
         if isinstance(root, nn.Module):
             self.root = root
             if not hasattr(type(root), self.traced_func_name):
-                raise ArgumentError(
+                raise ConditionError(
                     f"Tracer.trace: {type(root).__name__} has no method {self.traced_func_name!r}",
                     fix="set traced_func_name to the method that is to be traced",
                 )
@@ -265,7 +266,8 @@ class Tracer(TracerBase):
         with _watched(self), _Patches(self._autowrapped) as patches:
             self._patches = patches
             patches.visit(getattr(inspect.unwrap(function), "__globals__", {}))
-            patches.visit(getattr(root, "__globals__", {}))
+            for module in self._autowrap_modules:
+                patches.visit(vars(module))
             if isinstance(root, nn.Module):
                 patches.visit(getattr(getattr(type(root), self.traced_func_name), "__globals__", {}))
             result = function(*args)

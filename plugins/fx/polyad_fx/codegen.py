@@ -102,7 +102,7 @@ class _Writing:
 
     def name_of(self, hint: str, value: Any) -> str:
         """The name by which the code reaches *value*, which becomes a global unless it is polyad's."""
-        if is_of_torch(value) and value is not polyad.device:
+        if hasattr(value, "__name__") and is_of_torch(value) and value is not polyad.device:
             return qualified_name(value)
         name = self.namespace.create_name(hint.replace(".", "_"), value)
         self.globals.setdefault(name, value)

@@ -166,7 +166,6 @@ class Graph:
 
         Raises:
             ValueError: there is no such *op*, or *target* is not what it takes.
-            RuntimeError: an argument is of another graph.
         """
         args = () if args is None else args
         kwargs = {} if kwargs is None else kwargs
@@ -178,23 +177,12 @@ class Graph:
             )
         candidate = name if name is not None else self._target_to_str(target)
         node = Node(self, "", op, target, args, kwargs, type_expr)
-        for used in node.all_input_nodes:
-            self._check_own(used, candidate)
         node.name = self._names.create_name(candidate, node)
         self._insert(node)
         self._count += 1
         for hook in self._hooks("_create_node_hooks"):
             hook(node)
         return node
-
-    def _check_own(self, used: Node, user: str) -> None:
-        if used.graph is not self:
-            for node in used.graph.nodes:  # what was linked is taken back
-                node.users = {one: None for one in node.users if one.graph is node.graph}
-            raise GraphError(
-                f"Graph: {used.name} is an argument of {user} and of another graph",
-                fix="copy it with Graph.node_copy",
-            )
 
     def placeholder(self, name: str, type_expr: Any = None, default_value: Any = inspect.Parameter.empty) -> Node:
         """An input called *name*; a name that begins with ``*`` or ``**`` takes all further arguments."""

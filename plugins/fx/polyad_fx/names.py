@@ -135,10 +135,12 @@ def qualified_name(func: Any) -> str:
 @cache
 def _public_path(obj: Any) -> str:
     """Where users find something of polyad's, without ``polyad.``."""
+    name = str(getattr(obj, "__qualname__", None) or getattr(obj, "__name__", type(obj).__name__))
+    if _reached(name) is obj:
+        return name
     found = polyad.overrides.resolve_name(obj) if callable(obj) and not isinstance(obj, type) else None
     if found is not None and _reached(found.removeprefix("polyad.")) is obj:
         return found.removeprefix("polyad.")
-    name = str(getattr(obj, "__qualname__", None) or getattr(obj, "__name__", type(obj).__name__))
     module = obj.__module__.removeprefix("polyad").removeprefix(".")
     paths = [f"{module}.{name}" if module else name]
     for end in range(len(module.split(".")) + 1) if module else ():

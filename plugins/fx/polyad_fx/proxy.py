@@ -22,8 +22,8 @@ from polyad.utils import _pytree
 
 from .codegen import INFIX
 from .graph import Graph
-from .names import is_magic
-from .node import Argument, Node, Target, map_aggregate
+from .names import is_magic, is_of_torch
+from .node import Argument, GraphError, Node, Target, map_aggregate
 
 __all__ = ["Attribute", "GraphAppendingTracer", "ParameterProxy", "Proxy", "Scope", "TraceError", "TracerBase"]
 
@@ -52,7 +52,11 @@ class TracerBase:
     Attributes:
         graph: that nodes are added to.
         record_stack_traces: whether ``node.meta["stack_trace"]`` says where the program was.
+        check_mutable_operations: whether functions that write into a tensor raise RuntimeError.
         trace_asserts: whether ``assert proxy`` becomes a node that asserts.
+        proxy_buffer_attributes: whether buffers that are looked up become nodes at once, as parameters do, and not
+            only where a proxy meets them.
+        traced_func_name: the method of a module that is traced.
     """
 
     graph: Graph
@@ -76,22 +80,13 @@ class TracerBase:
     ) -> Node:
         """A node at the end of the graph. Derive to change or refuse what is traced."""
         if kind == "call_function" and self.check_mutable_operations:
-            self._check_functional(target)
+            _check_functional(target, kwargs)
         node = self.graph.create_node(kind, target, args, kwargs, name, type_expr)
         self.__dict__.setdefault("node_name_to_scope", {})[node.name] = self.scope.module_path, self.scope.module_type
         stack = self.__dict__.get("module_stack")
         if stack:
             node.meta["nn_module_stack"] = dict(stack)
         return node
-
-    @staticmethod
-    def _check_functional(target: Target) -> None:
-        name = getattr(target, "__name__", "")
-        if name.endswith("_") and not name.endswith("__"):
-            raise TraceError(
-                f"{name}: it writes into a tensor, which the tracer was told to refuse: an operation that is mutable",
-                fix=f"call {name[:-1]}, or set check_mutable_operations = False",
-            )
 
     def proxy(self, node: Node) -> Proxy:
         """The proxy of a node's result."""
@@ -209,6 +204,16 @@ _UNANSWERED = frozenset({"__array_namespace__", "__fx_create_arg__", "__torch_di
 def is_enum(value: Any) -> bool:
     """Whether *value* is a member of an enumeration."""
     return any(cls.__module__ == "enum" for cls in type(value).__mro__)
+
+
+def _check_functional(target: Target, kwargs: dict[str, Any]) -> None:
+    name = getattr(target, "__name__", "")
+    out = "out" in kwargs or kwargs.get("inplace") is True
+    if is_of_torch(target) and (out or (name.endswith("_") and not name.endswith("__"))):
+        raise GraphError(
+            f"{name}: it writes into a tensor, and the tracer refuses mutable operations",
+            fix="call the function that gives a new tensor, or set check_mutable_operations = False",
+        )
 
 
 class GraphAppendingTracer(TracerBase):
