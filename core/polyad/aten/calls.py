@@ -69,6 +69,12 @@ def lift_fresh(self: Tensor) -> Tensor:
     return self
 
 
+@carries_out("lift_fresh_copy")
+def lift_fresh_copy(self: Tensor) -> Any:
+    """A copy of a tensor that was just made of data."""
+    return self.clone()
+
+
 @carries_out("slice")
 def slice(self: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Any:
     """A view of some positions of a dimension."""

@@ -84,13 +84,6 @@ EXPORTED = (
         """,
     ),
     *_in(
-        "fx",
-        """
-        Graph GraphModule Interpreter Node Tracer Transformer has_side_effect map_arg
-        replace_pattern
-        """,
-    ),
-    *_in(
         "onnx",
         """
         ExportableModule InputObserver ONNXProgram OnnxExporterError

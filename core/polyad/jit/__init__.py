@@ -6,6 +6,8 @@ bodies.py      the functions of control flow, recorded as graphs
 scripting.py   the decorators of PyTorch's compiler, under which code stays Python
 """
 
+from typing import TypeVar
+
 from ..compatibility.absent import lacking
 from . import annotations as annotations
 from .capture import BakedValueWarning, capture, trace
@@ -27,7 +29,16 @@ from .scripting import (
     unused,
 )
 
+T = TypeVar("T")
+
 __getattr__ = lacking(__name__)
+_script_if_tracing = script_if_tracing
+
+
+def _overload_method(func: T) -> T:
+    """A decorator of methods that say another signature of the next one: they stay what they are, and it wins."""
+    return func
+
 
 __all__ = [
     "BakedValueWarning",

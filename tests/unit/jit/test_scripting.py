@@ -7,7 +7,7 @@ from typing import Final
 import pytest
 
 import polyad
-from polyad import compiler, fx, jit, nn
+from polyad import compiler, jit, nn
 
 
 def function(x):
@@ -19,7 +19,7 @@ def function(x):
     [
         jit.script, jit.ignore, jit.ignore(drop=True), jit.ignore(), jit.unused, jit.export, jit.interface,
         jit.script_method, jit.script_if_tracing, compiler.disable, compiler.disable(recursive=False),
-        compiler.allow_in_graph, compiler.assume_constant_result, fx.wrap,
+        compiler.allow_in_graph, compiler.assume_constant_result,
     ],
 )  # fmt: skip
 def test_what_they_mark_stays_what_it_is(decorator) -> None:
@@ -59,7 +59,7 @@ def test_questions() -> None:
     assert (seen[0], seen[-1]) == (True, False)
 
 
-@pytest.mark.parametrize("action", [lambda: jit.save(function, "f"), lambda: jit.load("f"), fx.Proxy])
+@pytest.mark.parametrize("action", [lambda: jit.save(function, "f"), lambda: jit.load("f")])
 def test_what_is_not_there_says_what_to_do(action) -> None:
     with pytest.raises(NotImplementedError, match="polyad"):
         action()

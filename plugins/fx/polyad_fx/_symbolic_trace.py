@@ -1,0 +1,651 @@
+"""From a function or module to a graph: it is called with proxies, which record what it does with them.
+
+While `Tracer.trace` runs, calls of modules and what modules give as attributes go through the tracer, and functions for
+which `wrap` was called are nodes where a proxy is among their arguments. Modules of polyad's are leaves: one node, not
+looked into.
+"""
+
+from __future__ import annotations
+
+import builtins
+import collections
+import functools
+import inspect
+import math
+import operator
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import chain
+from types import FunctionType, ModuleType
+from typing import Any, TypeVar
+
+import polyad
+from polyad import Tensor, nn
+from polyad.base.state import state
+from polyad.errors import ArgumentTypeError, ConditionError
+from polyad.utils import _pytree
+
+from .codegen import WRAPPED, _PyTreeCodeGen, _PyTreeInfo
+from .graph import Graph
+from .graph_module import GraphModule, set_member
+from .names import is_of_torch
+from .node import Argument, GraphError, Node
+from .proxy import ParameterProxy, Proxy, Scope, TracerBase
+
+__all__ = [
+    "PH",
+    "PHBase",
+    "ProxyableClassMeta",
+    "Tracer",
+    "is_fx_symbolic_tracing",
+    "is_fx_tracing",
+    "symbolic_trace",
+    "wrap",
+]
+
+F = TypeVar("F")
+
+
+class PHBase:
+    """Of `PH`: an argument that stays an input where `concrete_args` nests."""
+
+    def __repr__(self) -> str:
+        return "PH"
+
+
+PH = PHBase()
+
+_tracing = 0
+
+
+def is_fx_tracing() -> bool:
+    """Whether a tracer is at work."""
+    return _tracing > 0
+
+
+is_fx_symbolic_tracing = is_fx_tracing
+
+
+class ProxyableClassMeta(type):
+    """A metaclass: while a tracer is at work, making an object of the class with a proxy among the arguments is a node
+    that calls the class.
+    """
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        if is_fx_tracing():
+            found = _proxy_among((args, kwargs))
+            if found is not None:
+                return found.tracer.create_proxy("call_function", cls, args, kwargs)
+        return super().__call__(*args, **kwargs)
+
+
+class Tracer(TracerBase):
+    """Traces a module or function; derive from it to change what is a leaf, and how calls become nodes.
+
+    Args:
+        autowrap_modules: modules whose functions are nodes where they are called with proxies, as by `wrap`.
+        autowrap_functions: further such functions.
+        param_shapes_constant: whether ``self.weight.shape`` is a shape, and no node.
+
+    >>> import polyad as torch
+    >>> class Deep(torch.fx.Tracer):
+    ...     def is_leaf_module(self, m, module_qualified_name):
+    ...         return False
+    >>> model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU())
+    >>> [node.name for node in Deep().trace(model).nodes]
+    ['input_1', '_0_weight', '_0_bias', 'linear', 'relu', 'output']
+    """
+
+    def __init__(
+        self,
+        autowrap_modules: tuple[ModuleType, ...] = (math,),
+        autowrap_functions: tuple[Callable[..., Any], ...] = (),
+        param_shapes_constant: bool = False,
+    ) -> None:
+        self._autowrap_modules = autowrap_modules
+        self._autowrapped = {
+            id(value)
+            for name, value in chain.from_iterable(vars(module).items() for module in autowrap_modules)
+            if not name.startswith("_") and callable(value)
+        } | {id(function) for function in autowrap_functions}
+        self.param_shapes_constant = param_shapes_constant
+        self.submodule_paths: dict[nn.Module, str] | None = None
+        self.root_module_name = ""
+        self.scope = Scope("", None)
+        self.module_stack = collections.OrderedDict()
+        self.num_calls: dict[str, int] = {}
+        self.node_name_to_scope = {}
+
+    # -------------------------------------------------------------------------------------------------- to be derived
+
+    def is_leaf_module(self, m: nn.Module, module_qualified_name: str) -> bool:
+        """Whether calls of *m* are one node each: True for polyad's layers, but for Sequential."""
+        return is_of_torch(type(m)) and not isinstance(m, nn.Sequential) and not isinstance(m, GraphModule)
+
+    def call_module(
+        self, m: nn.Module, forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        """What a call of a module gives: a proxy for a leaf, else what *forward* makes of the proxies."""
+        path = self.path_of_module(m)
+        before = self.scope
+        self.scope = Scope(path, type(m))
+        count = self.num_calls[path] = self.num_calls.get(path, 0) + 1
+        key = path if count == 1 else f"{path}@{count - 1}"
+        self.module_stack[key] = (path, type(m))
+        try:
+            if self.is_leaf_module(m, path):
+                return self.create_proxy("call_module", path, args, kwargs)
+            return forward(*args, **kwargs)
+        finally:
+            del self.module_stack[key]
+            self.scope = before
+
+    def getattr(self, attr: str, attr_val: Any, parameter_proxy_cache: dict[str, Any]) -> Any:
+        """What a module gives as its attribute *attr*, which is *attr_val*: a proxy for a parameter."""
+        if isinstance(attr_val, nn.Parameter):
+            return self._proxy_of_member(attr_val, self.root.named_parameters(), parameter_proxy_cache)
+        if self.proxy_buffer_attributes and isinstance(attr_val, Tensor):
+            return self._proxy_of_member(attr_val, self.root.named_buffers(), parameter_proxy_cache)
+        return attr_val
+
+    def _proxy_of_member(self, value: Tensor, members: Iterator[tuple[str, Tensor]], cache: dict[str, Any]) -> Any:
+        name = next((name for name, member in members if member is value), None)
+        if name is None:
+            return value
+        if name not in cache:
+            factory = None
+            if self.param_shapes_constant and isinstance(value, nn.Parameter):
+                factory = functools.partial(self._parameter_proxy, name, value)
+            more: dict[str, Any] = {} if factory is None else {"proxy_factory_fn": factory}
+            cache[name] = self.create_proxy("get_attr", name, (), {}, **more)
+        return cache[name]
+
+    def _parameter_proxy(self, name: str, value: Any, node: Node) -> ParameterProxy:
+        return ParameterProxy(self, node, name, value)
+
+    def path_of_module(self, mod: nn.Module) -> str:
+        """Where *mod* is in the root. Raises NameError if it is not in it."""
+        path = (self.submodule_paths or {}).get(mod)
+        if path is None:
+            path = next((name for name, module in self.root.named_modules() if module is mod), None)
+        if path is None:
+            raise NotInstalled(
+                f"fx: a module that is called is not installed as a submodule of {type(self.root).__name__}",
+                operands={"module": type(mod).__name__},
+                fix="assign it to an attribute of the traced module in __init__",
+            )
+        return path
+
+    def get_fresh_qualname(self, prefix: str) -> str:
+        """A name for an attribute of the root that is free: *prefix* and a number."""
+        if not hasattr(self.root, prefix):
+            return prefix
+        number = 0
+        while hasattr(self.root, f"{prefix}{number}"):
+            number += 1
+        return f"{prefix}{number}"
+
+    def create_arg(self, a: Any) -> Argument:
+        """See `TracerBase`. Parameters, buffers, other tensors and modules become nodes that get them from the root."""
+        if isinstance(a, nn.Parameter):
+            found = next((name for name, member in self.root.named_parameters() if member is a), None)
+            if found is not None:
+                return self.create_node("get_attr", found, (), {})
+        elif isinstance(a, Tensor):
+            found = next((name for name, member in self.root.named_buffers() if member is a), None)
+            if found is not None:
+                return self.create_node("get_attr", found, (), {})
+        elif isinstance(a, nn.Module):
+            found = next((name for name, module in self.root.named_modules() if module is a), None)
+            if found is not None:
+                return self.create_node("get_attr", found, (), {})
+        if isinstance(a, Tensor):
+            return self.create_node("get_attr", self._constant("_tensor_constant", a), (), {})
+        if isinstance(type(a), ProxyableClassMeta):
+            return self.create_node("get_attr", self._constant(f"_{type(a).__name__}_constant_", a), (), {})
+        if isinstance(a, tuple) and hasattr(a, "_fields") and any(isinstance(item, Proxy) for item in a):
+            return self.create_node("call_function", type(a), tuple([self.create_arg(item) for item in a]), {})
+        return super().create_arg(a)
+
+    def _constant(self, prefix: str, value: Any) -> str:
+        """The name under which the root has a constant that the traced function used."""
+        held = self.tensor_attrs.get(id(value))
+        if held is not None:
+            return held[1]
+        number = 0
+        while hasattr(self.root, f"{prefix}{number}"):
+            number += 1
+        name = f"{prefix}{number}"
+        self.tensor_attrs[id(value)] = value, name
+        set_member(value, self.root, name)
+        return name
+
+    # --------------------------------------------------------------------------------------------------------- tracing
+
+    def trace(self, root: nn.Module | Callable[..., Any], concrete_args: dict[str, Any] | None = None) -> Graph:
+        """The graph of *root*.
+
+        Args:
+            concrete_args: values of arguments that are to be constants, by name. Where one nests, `PH` stands for what
+                stays an input.
+
+        Raises:
+            polyad.fx.proxy.TraceError: what *root* does depends on a value that is not known while it is traced.
+        """
+        if isinstance(root, nn.Module):
+            self.root = root
+            if not hasattr(type(root), self.traced_func_name):
+                raise ConditionError(
+                    f"Tracer.trace: {type(root).__name__} has no method {self.traced_func_name!r}",
+                    fix="set traced_func_name to the method that is to be traced",
+                )
+            function = getattr(type(root), self.traced_func_name)
+            self.root_module_name = type(root).__name__
+            self.submodule_paths = {module: name for name, module in root.named_modules()}
+        elif callable(root):
+            self.root, function = nn.Module(), root
+        else:
+            raise ArgumentTypeError(
+                f"Tracer.trace: root is {type(root).__name__}, neither a Module nor a function",
+                operands={"root": root},
+                fix="pass what is to be traced",
+            )
+        extras = {"param_shapes_constant": True} if type(self) is Tracer and self.param_shapes_constant else None
+        self.graph = Graph(tracer_cls=getattr(self, "__class__", None), tracer_extras=extras)
+        if hasattr(function, "__code__"):
+            self.graph._co_fields = (
+                function.__code__.co_name,
+                function.__code__.co_filename,
+                function.__code__.co_firstlineno,
+            )
+        self.tensor_attrs: dict[int, tuple[Any, str]] = {}
+        _collect_attributes(self.root, "", self.tensor_attrs)
+        function, args = self.create_args_for_root(function, isinstance(root, nn.Module), concrete_args)
+        with _watched(self), _Patches(self._autowrapped) as patches:
+            self._patches = patches
+            patches.visit(getattr(inspect.unwrap(function), "__globals__", {}))
+            for module in self._autowrap_modules:
+                patches.visit(vars(module))
+            if isinstance(root, nn.Module):
+                patches.visit(getattr(getattr(type(root), self.traced_func_name), "__globals__", {}))
+            result = function(*args)
+            annotation = self._annotations.get("return")
+            self.create_node("output", "output", (self.create_arg(result),), {}, type_expr=annotation)
+        self.submodule_paths = None
+        return self.graph
+
+    def create_args_for_root(
+        self, root_fn: Callable[..., Any], is_module: bool, concrete_args: Any = None
+    ) -> tuple[Callable[..., Any], list[Any]]:
+        """Make the placeholders. Returns the function that is to be called and the proxies that it is called with."""
+        analysed: Any = inspect.unwrap(root_fn)
+        if not hasattr(analysed, "__code__"):
+            analysed = type(root_fn).__call__ if not isinstance(root_fn, FunctionType) else root_fn
+        code = analysed.__code__
+        total = code.co_argcount + code.co_kwonlyargcount
+        if inspect.ismethod(root_fn):
+            analysed = root_fn.__func__
+        signature = inspect.signature(analysed)
+        self._annotations = annotations_of(analysed)
+        names = list(code.co_varnames)
+        args: list[Any] = []
+        first = 0
+        if is_module:
+            if total == 0:
+                raise GraphError(
+                    f"Tracer.trace: {root_fn.__qualname__} takes self as part of *args, so it cannot be told apart",
+                    fix="write def forward(self, ...)",
+                )
+            args.append(self.root)
+            first = 1
+        elif inspect.ismethod(root_fn):
+            first = 1  # self is bound
+        if isinstance(concrete_args, tuple):
+            if len(names[first:total]) != len(concrete_args):
+                raise GraphError(
+                    f"Tracer.trace: {len(concrete_args)} concrete_args for {total - first} arguments",
+                    fix="pass a value, or PH, for each",
+                )
+            concrete_args = dict(zip(names[first:total], concrete_args, strict=True))
+        concrete = concrete_args or {}
+        args += [self._placeholder(name, concrete, signature) for name in names[first:total]]
+        if code.co_kwonlyargcount or code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS):
+            rest = iter(names[total:])
+            if code.co_flags & inspect.CO_VARARGS:
+                args.append(self._placeholder(f"*{next(rest)}", concrete, signature))
+            if code.co_flags & inspect.CO_VARKEYWORDS:
+                args.append(self._placeholder(f"**{next(rest)}", concrete, signature))
+            root_fn = _by_position(root_fn)
+        leaves, structure = _pytree.tree_flatten(tuple(args))
+        if all(child.is_leaf() for child in structure.children):
+            return root_fn, args
+        self.graph.set_codegen(_PyTreeCodeGen(_PyTreeInfo(names[:total], structure, None)))
+        return functools.partial(self._nested, root_fn, structure), leaves
+
+    def _nested(self, function: Callable[..., Any], structure: Any, *leaves: Any) -> Any:
+        result, found = _pytree.tree_flatten(function(*_pytree.tree_unflatten(leaves, structure)))
+        codegen: Any = self.graph._codegen
+        codegen.pytree_info = codegen.pytree_info._replace(out_spec=found)
+        return result
+
+    def _placeholder(self, name: str, concrete: dict[str, Any], signature: inspect.Signature) -> Any:
+        plain = name.lstrip("*")
+        if name in concrete:
+            return self._specialized(name, concrete[name], signature)
+        parameter = signature.parameters.get(plain)
+        default: tuple[Any, ...] = ()
+        if parameter is not None and parameter.default is not inspect.Parameter.empty and not name.startswith("*"):
+            default = (parameter.default,)
+        return self.create_proxy("placeholder", name, default, {}, type_expr=self._annotations.get(plain))
+
+    def _specialized(self, name: str, given: Any, signature: inspect.Signature) -> Any:
+        """The value of a concrete argument, and the nodes that check it in later calls."""
+        if isinstance(given, PHBase):
+            return self._placeholder(name, {}, signature)
+        count = 0
+
+        def input_of(leaf: Any) -> Any:
+            nonlocal count
+            count += 1
+            default = signature.parameters[name].default
+            args = () if default is inspect.Parameter.empty else (default,)
+            made = self.create_proxy("placeholder", f"{name}_{count}", args, {})
+            if isinstance(leaf, PHBase):
+                return made
+            message = f"{name} was traced as {leaf!r}, and is another value now"
+            if isinstance(leaf, (bool, int, float, str, bytes, complex, polyad.dtype)):
+                self.create_proxy("call_function", polyad._assert, (operator.eq(made, leaf), message), {})
+            elif leaf is None:
+                self.create_proxy("call_function", _assert_is_none, (made, message), {})
+            else:
+                warnings.warn(
+                    f"Tracer: {name} is {type(leaf).__name__}, and calls do not check that it is the same", stacklevel=2
+                )
+            return leaf
+
+        return _pytree.tree_map(input_of, given)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tracer:
+        copied = object.__new__(type(self))
+        copied.__dict__.update(self.__dict__)
+        return copied
+
+
+class NotInstalled(polyad.errors.PolyadError, NameError):
+    """A module that is called and is not in the traced one."""
+
+
+def _assert_is_none(value: object, msg: str) -> None:
+    assert value is None, msg
+
+
+def _collect_attributes(module: nn.Module, prefix: str, found: dict[int, tuple[Any, str]]) -> None:
+    """The tensors that modules have as plain attributes, by id, with the path of each."""
+    roles = module.__dict__.get("_roles", {})
+    for name, value in module.__dict__.items():
+        if name not in roles and isinstance(value, Tensor) and not isinstance(value, nn.Parameter):
+            found.setdefault(id(value), (value, f"{prefix}{name}"))
+    for name, child in module.named_children():
+        _collect_attributes(child, f"{prefix}{name}.", found)
+
+
+def annotations_of(function: Any) -> dict[str, Any]:
+    """The annotations of a function that say something and can be told: strings are looked up where it is defined."""
+    found = {}
+    for name, annotation in getattr(function, "__annotations__", {}).items():
+        if isinstance(annotation, str):
+            try:
+                annotation = eval(annotation, getattr(function, "__globals__", {}))
+            except Exception:
+                continue
+        if annotation is not Any and annotation is not None:
+            found[name] = annotation
+    return found
+
+
+def _by_position(function: Callable[..., Any]) -> Callable[..., Any]:
+    """*function* with all its parameters, also ``*args`` and ``**kwargs``, taken by position."""
+    if inspect.ismethod(function):
+        return functools.partial(_by_position(function.__func__), function.__self__)
+    inner: Any = inspect.unwrap(function)
+    code = inner.__code__
+    stars = bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
+    flat = code.replace(
+        co_flags=code.co_flags & ~(inspect.CO_VARARGS | inspect.CO_VARKEYWORDS),
+        co_argcount=code.co_argcount + code.co_kwonlyargcount + stars,
+        co_posonlyargcount=0,
+        co_kwonlyargcount=0,
+    )
+    made = FunctionType(flat, inner.__globals__, inner.__name__, None, inner.__closure__)
+    made.__annotations__ = inner.__annotations__
+    return made
+
+
+def _proxy_among(value: Any) -> Proxy | None:
+    """A proxy in *value*, nested or not."""
+    if isinstance(value, Proxy):
+        return value
+    if isinstance(value, dict):
+        value = value.values()
+    elif isinstance(value, slice):
+        value = (value.start, value.stop, value.step)
+    elif not isinstance(value, (tuple, list)):
+        return None
+    return next((found for found in map(_proxy_among, value) if found is not None), None)
+
+
+# ----------------------------------------------------------------------------------------------- what is intercepted
+
+
+class _Watcher:
+    """Gives the calls of modules to a tracer; see `polyad.base.state.ThreadState.watchers`."""
+
+    def __init__(self, tracer: Tracer) -> None:
+        self.tracer = tracer
+
+    def call_module(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call of a module that is traced."""
+        self.tracer._patches.visit(getattr(getattr(module, "forward", module), "__globals__", {}))
+
+        def forward(*args: Any, **kwargs: Any) -> Any:
+            return module._call(args, kwargs)
+
+        return self.tracer.call_module(module, forward, args, kwargs)
+
+    def stepped(self, *args: Any) -> None:
+        """An optimizer's step, which is of no interest."""
+
+
+@contextmanager
+def _watched(tracer: Tracer) -> Iterator[None]:
+    """While it is entered, this thread's calls and attributes of modules go through *tracer*."""
+    global _tracing
+    cache: dict[str, Any] = {}
+    module_class: Any = nn.Module
+    before = module_class.__dict__.get("__getattribute__")
+
+    def looked_up(module: nn.Module, name: str) -> Any:
+        value = object.__getattribute__(module, name)
+        if (name[0] == "_" and name in _PLUMBING) or _active() is not tracer:
+            return value
+        if name in object.__getattribute__(module, "__dict__").get("_roles", ()):
+            with _untraced_attributes():
+                return tracer.getattr(name, value, cache)
+        return value
+
+    watchers = state.watchers
+    state.watchers = (*watchers, _Watcher(tracer))
+    module_class.__getattribute__ = looked_up
+    _tracing += 1
+    try:
+        yield
+    finally:
+        _tracing -= 1
+        state.watchers = watchers
+        if before is None:
+            del module_class.__getattribute__
+        else:
+            module_class.__getattribute__ = before
+
+
+_PLUMBING = frozenset({"_roles", "_call_hooks", "_modules", "_parameters", "_buffers", "_call"})
+
+
+def _active() -> Tracer | None:
+    """The tracer whose attributes of modules are asked for in this thread."""
+    last = state.watchers[-1] if state.watchers else None
+    return last.tracer if isinstance(last, _Watcher) else None
+
+
+@contextmanager
+def _untraced_attributes() -> Iterator[None]:
+    before, state.watchers = state.watchers, ()
+    try:
+        yield
+    finally:
+        state.watchers = before
+
+
+_wrapped_methods: list[tuple[type, str]] = []
+
+
+class _Patches:
+    """Wrapped functions, in the globals of what is traced, until it is left."""
+
+    def __init__(self, autowrapped: set[int]) -> None:
+        self._autowrapped = autowrapped
+        self._seen: set[int] = set()
+        self._undo: list[Callable[[], None]] = []
+
+    def __enter__(self) -> _Patches:
+        for (_, name), scope in list(WRAPPED.items()):
+            if name not in scope and not hasattr(builtins, name):
+                continue
+            self._put(scope, name, scope[name] if name in scope else getattr(builtins, name))
+        for cls, name in _wrapped_methods:
+            self._put_method(cls, name)
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        for undo in reversed(self._undo):
+            undo()
+
+    def visit(self, scope: dict[str, Any]) -> None:
+        """Wrap the functions in the globals of a module that the tracer was told to wrap."""
+        if id(scope) in self._seen or not self._autowrapped:
+            return
+        self._seen.add(id(scope))
+        for name, value in list(scope.items()):
+            if not name.startswith("_") and callable(value) and id(value) in self._autowrapped:
+                self._put(scope, name, value)
+
+    def _put(self, scope: dict[str, Any], name: str, function: Any) -> None:
+        if getattr(function, "__fx_already_patched", False):
+            return
+        there = name in scope
+        scope[name] = _as_node(function)
+
+        def undo() -> None:
+            if there:
+                scope[name] = function
+            else:
+                del scope[name]
+
+        self._undo.append(undo)
+
+    def _put_method(self, cls: type, name: str) -> None:
+        function = getattr(cls, name)
+
+        def wrapped(*args: Any, **kwargs: Any) -> Any:
+            proxy = _proxy_among((args, kwargs))
+            return (
+                function(*args, **kwargs)
+                if proxy is None
+                else proxy.tracer.create_proxy("call_method", name, args, kwargs)
+            )
+
+        setattr(cls, name, wrapped)
+        self._undo.append(lambda: setattr(cls, name, function))
+
+
+def _as_node(function: Callable[..., Any]) -> Callable[..., Any]:
+    """*function*, whose call with a proxy is a node."""
+
+    @functools.wraps(function)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        proxy = _proxy_among((args, kwargs))
+        if proxy is None:
+            return function(*args, **kwargs)
+        made = proxy.tracer.create_proxy("call_function", function, args, kwargs)
+        made.node.meta["is_wrapped"] = True
+        return made
+
+    setattr(wrapped, "__fx_already_patched", True)
+    return wrapped
+
+
+def wrap(fn_or_name: F) -> F:
+    """Let a function be one node where a traced program calls it, instead of being traced through. To be called at the
+    top of a module, with a function of that module or its name, or as a decorator.
+
+    >>> import polyad as torch
+    >>> @torch.fx.wrap
+    ... def first(x):
+    ...     return x[0] if len(x) else x
+    >>> graph = torch.fx.symbolic_trace(lambda x: first(x) + 1).graph
+    >>> [node.name for node in graph.nodes]
+    ['x', 'first', 'add', 'output']
+
+    Raises ValueError inside of a function, and for what is neither a function nor a name.
+    """
+    if not callable(fn_or_name) and not isinstance(fn_or_name, str):
+        raise ArgumentTypeError(
+            f"wrap: {type(fn_or_name).__name__} is neither a function nor a name",
+            fix="pass a global function or its name",
+        )
+    name = fn_or_name if isinstance(fn_or_name, str) else str(getattr(fn_or_name, "__name__", ""))
+    frame = sys._getframe(1)
+    if frame.f_code.co_name != "<module>":
+        raise NotAtTop(
+            f"wrap: it is called for {name} in {frame.f_code.co_name}, and not at the top level of a module",
+            fix="call it outside of functions",
+        )
+    WRAPPED[id(frame.f_globals), name] = frame.f_globals
+    return fn_or_name
+
+
+class NotAtTop(polyad.errors.PolyadError, NotImplementedError):
+    """A function wrapped where its module does not see it."""
+
+
+def wrap_method(cls: type, name: str) -> None:
+    """Let a method of a class be one node where a traced program calls it with a proxy."""
+    _wrapped_methods.append((cls, name))
+
+
+def symbolic_trace(root: nn.Module | Callable[..., Any], concrete_args: dict[str, Any] | None = None) -> GraphModule:
+    """What a module or function does, as a module with a graph that can be read and edited.
+
+    Args:
+        root: what is traced: it is called once, with proxies.
+        concrete_args: values of arguments that are to be constants, by name.
+
+    Raises:
+        polyad.fx.proxy.TraceError: it decides by a value, as in ``if x.sum() > 0``.
+
+    >>> import polyad as torch
+    >>> module = torch.fx.symbolic_trace(lambda x, y: torch.relu(x) + y)
+    >>> print(module.graph)
+    graph():
+        %x : [num_users=1] = placeholder[target=x]
+        %y : [num_users=1] = placeholder[target=y]
+        %relu : [num_users=1] = call_function[target=torch.relu](args = (%x,), kwargs = {})
+        %add : [num_users=1] = call_function[target=operator.add](args = (%relu, %y), kwargs = {})
+        return add
+    """
+    tracer = Tracer()
+    graph = tracer.trace(root, concrete_args)
+    name = type(root).__name__ if isinstance(root, nn.Module) else getattr(root, "__name__", "GraphModule")
+    return GraphModule(tracer.root, graph, name)
