@@ -97,7 +97,13 @@ class Archive:
 
     def _pickle(self, name: str, place: Callable[[Tensor, str], Tensor]) -> ZipPickle:
         return ZipPickle(
-            self._source, self._members, self._prefix + name, place, read_flat, self.classes, TYPED  # type: ignore[arg-type]
+            self._source,
+            self._members,
+            self._prefix + name,
+            place,
+            read_flat,
+            self.classes,
+            TYPED,  # type: ignore[arg-type]
         )
 
     def checked(self) -> tuple[ScriptObject, tuple[Any, ...]]:
