@@ -11,9 +11,10 @@ range are among these, if it has any, so a range says up to where a graph holds.
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from ..base.shapes_and_strides import Layout
 from ..errors import ArgumentError, ArgumentTypeError, BakedSize, PolyadError, ShapeError
@@ -34,17 +35,20 @@ LARGEST_END = 4096
 """The end of a range is captured if it is no more than this, or than eight times the example."""
 MOST_CAPTURES = 12
 
+Given: TypeAlias = "tuple[tuple[Any, ...], dict[str, Any]]"
+
 
 def generalise(
     function: Callable[..., Any],
     args: tuple[Any, ...] = (),
     kwargs: Mapping[str, Any] | None = None,
     *,
-    dims: Dims,
+    dims: Dims | Literal["auto"],
     ranges: Ranges | None = None,
 ) -> Graph:
     """The graph of *function* for all sizes of *dims*, which says by the names of tensors which of their dimensions are
-    what: a name, the same for sizes that are the same, or an expression of names.
+    what: a name, the same for sizes that are the same, or an expression of names; or ``...`` for a dimension that is to
+    be fixed if it has to. "auto" says this of all.
 
     *ranges* has the least and the largest size of a name, None for no end. The function is called several times, with
     the example and with what is made of it; tensors that it writes to are as after one call. See `capture` for what a
@@ -60,7 +64,19 @@ def generalise(
     >>> graph.nodes[0].params["shape"]
     (batch, 6)
     """
-    return _Generalising(function, args, dict(kwargs or {}), dims, dict(ranges or {})).graph()
+    given = (args, dict(kwargs or {}))
+    if dims == "auto":
+        tensors = _tensors(function, given)
+        dims = {name: dict.fromkeys(range(tensor.dim()), ...) for name, tensor in tensors.items()}
+    if any(item is ... for sizes in dims.values() for item in sizes.values()):
+        return _Trying(function, given, dims, dict(ranges or {})).graph()
+    return _Generalising(function, given, dims, dict(ranges or {})).graph()
+
+
+def _tensors(function: Callable[..., Any], given: Given) -> dict[str, Tensor]:
+    """The tensors among the arguments by name."""
+    names = names_of_inputs(function, given)
+    return {names[id(tensor)]: tensor for tensor in leaves_of(given, Tensor)}
 
 
 class _Generalising:
@@ -72,12 +88,10 @@ class _Generalising:
         captures: the graphs so far, each with the sizes for which it was captured.
     """
 
-    def __init__(
-        self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], dims: Dims, ranges: Any
-    ) -> None:
-        self.function, self.given, self.ranges = function, (args, kwargs), ranges
-        self.names = names_of_inputs(function, self.given)
-        tensors = {self.names[id(tensor)]: tensor for tensor in leaves_of(self.given, Tensor)}
+    def __init__(self, function: Callable[..., Any], given: Given, dims: Dims, ranges: Ranges) -> None:
+        self.function, self.given, self.ranges = function, given, ranges
+        self.names = names_of_inputs(function, given)
+        tensors = _tensors(function, given)
         self.dims: dict[str, dict[int, Any]] = {}
         self.symbols: dict[str, tuple[str, int]] = {}
         example: dict[str, int] = {}
@@ -123,13 +137,15 @@ class _Generalising:
 
     # ------------------------------------------------------------------------------------------------ captures
 
-    def graph(self) -> Graph:
-        for sizes in self.rows():
+    def graph(self, few: bool = False) -> Graph:
+        """The graph; of *few* captures to see whether there may be one."""
+        rows = self.rows()
+        for sizes in rows[len(self.captures) : len(self.example) + 1 if few else len(rows)]:
             self.capture(sizes)
         while True:
             unifying = Unifying(self.captures, self.symbols, self.dims, self.ranges)
             graph = unifying.graph()
-            more = self.deciding(unifying.fitting.doubts)
+            more = None if few else self.deciding(unifying.fitting.doubts)
             if more is None:
                 break
             self.capture(more)
@@ -208,6 +224,74 @@ class _Generalising:
             return made[id(tensor)]
 
         return replace(self.given, Tensor, new)
+
+
+class _Trying:
+    """A function of which some dimensions may be fixed, if the graph does not hold for others: marked ``...``.
+
+    Each is tried alone, then, of those that fail, those of one size together, since they may have to agree.
+    """
+
+    def __init__(self, function: Callable[..., Any], given: Given, dims: Dims, ranges: Ranges) -> None:
+        self.function, self.given, self.ranges = function, given, ranges
+        self.tensors = _tensors(function, given)
+        self.dims = {
+            name: {dim: item for dim, item in sizes.items() if item is not ...} for name, sizes in dims.items()
+        }
+        self.open = [
+            (name, dim)
+            for name, sizes in dims.items()
+            for dim, item in sizes.items()
+            if item is ... and name in self.tensors and self.tensors[name].shape[dim] > 1
+        ]
+        self.first = _Generalising(function, given, {}, {})
+        self.first.capture({})
+
+    def graph(self) -> Graph:
+        found = [[place] for place in self.open if self.holds([[place]])]
+        failed = [place for place in self.open if [place] not in found]
+        sizes = {(self.tensors[name].shape[dim], dim) for name, dim in failed}
+        groups = [[place for place in failed if (self.size(place), place[1]) == one] for one in sorted(sizes)]
+        groups += [[place for place in failed if self.size(place) == size] for size, _ in sorted(sizes)]
+        for group in groups:
+            if len(group) > 1 and not any(place in known for known in found for place in group) and self.holds([group]):
+                found.append(group)
+        graph = self.made(found)
+        if graph is not None:
+            return graph
+        chosen: list[list[tuple[str, int]]] = []
+        for group in found:
+            if self.holds([*chosen, group]):
+                chosen.append(group)
+        graph = self.made(chosen)
+        return self.generalising(chosen).graph() if graph is None else graph
+
+    def size(self, place: tuple[str, int]) -> int:
+        name, dim = place
+        size: int = self.tensors[name].shape[dim]
+        return size
+
+    def holds(self, groups: list[list[tuple[str, int]]]) -> bool:
+        """Whether there is a graph in which the dimensions of each group are of one size, and that is any."""
+        return self.made(groups, few=True) is not None
+
+    def made(self, groups: list[list[tuple[str, int]]], few: bool = False) -> Graph | None:
+        try:
+            return self.generalising(groups).graph(few)
+        except Exception:
+            return None
+
+    def generalising(self, groups: list[list[tuple[str, int]]]) -> _Generalising:
+        dims = {name: dict(sizes) for name, sizes in self.dims.items()}
+        for group in groups:
+            name, dim = group[0]
+            symbol = re.sub(r"\W+", "_", f"{name}_{dim}", flags=re.ASCII)
+            for name, dim in group:
+                dims.setdefault(name, {})[dim] = symbol
+        found = _Generalising(self.function, self.given, dims, self.ranges)
+        if all(size > 1 for size in found.example.values()):
+            found.captures.append((self.first.captures[0][0], found.example))
+        return found
 
 
 def _differ(found: Iterable[Any], sizes: Mapping[str, int]) -> bool:
