@@ -1,6 +1,7 @@
 """Calls as graphs: `capture` records what a function does as a `polyad.graph.Graph`, which prints and replays.
 
 capture.py     the mode that records
+general.py     graphs for all sizes; unifying.py finds what captures have in common, fitting.py their numbers
 bodies.py      the functions of control flow, recorded as graphs
 scripting.py   the decorators of PyTorch's compiler, under which code stays Python
 """
@@ -8,6 +9,7 @@ scripting.py   the decorators of PyTorch's compiler, under which code stays Pyth
 from ..compatibility.absent import lacking
 from . import annotations as annotations
 from .capture import BakedValueWarning, capture, trace
+from .general import generalise
 from .scripting import (
     Final,
     ScriptModule,
@@ -34,6 +36,7 @@ __all__ = [
     "annotate",
     "capture",
     "export",
+    "generalise",
     "ignore",
     "interface",
     "is_scripting",

@@ -379,7 +379,7 @@ def capture(function: Callable[..., Any], *example_inputs: Any, **example_kwargs
     if not any(isinstance(leaf, Tensor) for _, leaf in leaves(given)):
         raise ArgumentTypeError("capture: no example input is a tensor", fix="pass example tensors after the function")
     mode = Capture(_names_of_members(function))
-    names = _names_of_inputs(function, given)
+    names = names_of_inputs(function, given)
     arguments = copied(replace(given, Tensor, lambda tensor: mode.add_input(tensor, names[id(tensor)])))
     mode.reserve(example_kwargs)
     with mode.watching(function), mode:
@@ -410,7 +410,7 @@ def _names_of_members(function: Callable[..., Any]) -> dict[int, str]:
     return named
 
 
-def _names_of_inputs(function: Callable[..., Any], given: tuple[tuple[Any, ...], dict[str, Any]]) -> dict[int, str]:
+def names_of_inputs(function: Callable[..., Any], given: tuple[tuple[Any, ...], dict[str, Any]]) -> dict[int, str]:
     """Each input tensor's name by id: the function's parameter if it has that, with the path within it."""
     try:
         called = getattr(function, "forward", function)
