@@ -92,7 +92,7 @@ ABSENT: dict[str, Absence] = {
         Absence("masks are not compiled", "polyad.nn.functional.scaled_dot_product_attention(attn_mask=)"),
     ),
     **dict.fromkeys(
-        ("futures.Future", "futures.collect_all", "futures.wait_all", "jit.Future", "jit.fork", "jit.wait"),
+        ("futures.Future", "futures.collect_all", "futures.wait_all"),
         Absence("calls are not made by themselves in other threads", "concurrent.futures"),
     ),
     "onnx.export": Absence("no ONNX files are written", "polyad.jit.capture(f, *inputs), whose nodes can be read"),

@@ -3,16 +3,19 @@
 capture.py     the mode that records
 general.py     graphs for all sizes; unifying.py finds what captures have in common, fitting.py their numbers
 bodies.py      the functions of control flow, recorded as graphs
-scripting.py   the decorators of PyTorch's compiler, under which code stays Python
+scripting.py   PyTorch's names for scripting, which `polyad.torchscript` does
 """
+
+from importlib import import_module
+from typing import Any
 
 from ..compatibility.absent import lacking
 from . import annotations as annotations
 from .capture import BakedValueWarning, capture, trace
 from .general import generalise
 from .scripting import (
+    Attribute,
     Final,
-    ScriptModule,
     annotate,
     export,
     ignore,
@@ -27,12 +30,23 @@ from .scripting import (
     unused,
 )
 
-__getattr__ = lacking(__name__)
+_absent = lacking(__name__)
+_SCRIPTED = frozenset({
+    "CompilationUnit", "Error", "Future", "RecursiveScriptModule", "ScriptFunction", "ScriptModule", "fork", "wait",
+})  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _SCRIPTED:
+        return _absent(name)
+    found = globals()[name] = getattr(import_module("polyad.torchscript"), name)
+    return found
+
 
 __all__ = [
+    "Attribute",
     "BakedValueWarning",
     "Final",
-    "ScriptModule",
     "annotate",
     "capture",
     "export",
