@@ -283,8 +283,8 @@ class Half(nn.Module):
         return self.linear(x.half()).float() * self.small + self.brain.float()
 
 
-def control_flow(x: Tensor, scale: float = 2.0, names: list[str] | None = None) -> Tensor:
-    if names is not None and len(names) > 1:
+def control_flow(x: Tensor, scale: float, times: int) -> Tensor:
+    if x.dim() > 1 and times > 1:
         return x * scale
     return x + scale
 
@@ -328,7 +328,7 @@ MODELS: dict[str, tuple[str, Callable, Callable]] = {
     "einsum_traced": ("trace", Einsum, lambda: (_random(2, 3, 3), _random(2, 3, 3))),
     "integers_scripted": ("script", Integers, lambda: (torch.arange(8),)),
     "half_traced": ("trace", Half, lambda: (_random(2, 3),)),
-    "function_scripted": ("script", lambda: control_flow, lambda: (_random(2),)),
+    "function_scripted": ("script", lambda: control_flow, lambda: (_random(2, 3), 1.5, 2)),
     "mlp_frozen": ("freeze", MLP, lambda: (_random(2, 3),)),
 }
 """By name: how the archive is made, the model, and examples of its inputs."""
@@ -374,7 +374,8 @@ def write(folder: str) -> None:
     """Write all files."""
     for name in MODELS:
         program, given = made(name)
-        program.save(f"{folder}/{name}.pt", _extra_files={"example.npz": example(given, program(*given))})
+        beside = {"example.npz": example(given, program(*given))}
+        made(name)[0].save(f"{folder}/{name}.pt", _extra_files=beside)  # not run yet
         _without_notes(f"{folder}/{name}.pt")
 
 

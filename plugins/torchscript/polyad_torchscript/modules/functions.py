@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import inspect
 from typing import Any
 
 import polyad
@@ -13,6 +14,7 @@ from ..checking.values import Value
 from ..language import tree
 from ..language.printing import print_function
 from ..language.source import CompileError, Place, Source
+from ..operators.schemas import NO_DEFAULT
 from ..running.generate import compile_function
 from ..running.values import is_value_of
 from ..types import types as t
@@ -128,6 +130,16 @@ class ScriptFunction:
         """What it takes and gives."""
         self.compile()
         return self.signature
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        """What Python may ask of a function: names and defaults."""
+        found = []
+        for one in self.signature.arguments:
+            kind = inspect.Parameter.KEYWORD_ONLY if one.keyword_only else inspect.Parameter.POSITIONAL_OR_KEYWORD
+            default = inspect.Parameter.empty if one.default is NO_DEFAULT else one.default
+            found.append(inspect.Parameter(one.name, kind, default=default))
+        return inspect.Signature(found)
 
     def get_debug_state(self) -> None:
         """None: there is no executor with a state."""

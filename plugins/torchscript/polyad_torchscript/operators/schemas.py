@@ -169,6 +169,8 @@ def _default(text: str) -> Any:
 def _result(text: str) -> Type:
     if text == "()":
         return t.NONE
+    if text.startswith("(") and text.endswith("]"):
+        return _type(text)[0]
     if not text.startswith("("):
         return _type(text.split(" ")[0] if not text.startswith("Dict") else text)[0]
     parts = list(_split(text[1:-1]))
