@@ -187,6 +187,7 @@ for _ndim, _smooth in ((1, "linear"), (2, "bilinear"), (3, "trilinear")):
     carries_out(f"upsample_{_smooth}{_ndim}d")(_resizing(_smooth, True))
 carries_out("upsample_bicubic2d")(_resizing("bicubic", True))
 carries_out("_upsample_bilinear2d_aa")(_resizing("bilinear", True, antialias=True))
+carries_out("_upsample_lanczos2d_aa")(_resizing("lanczos", True, antialias=True))
 carries_out("_upsample_bicubic2d_aa")(_resizing("bicubic", True, antialias=True))
 
 
