@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import inspect
 from typing import Any
 
 import polyad
@@ -128,6 +129,17 @@ class ScriptFunction:
         """What it takes and gives."""
         self.compile()
         return self.signature
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        """What Python is told of its arguments."""
+        return inspect.Signature([
+            inspect.Parameter(
+                one.name, inspect.Parameter.KEYWORD_ONLY if one.keyword_only else inspect.Parameter.POSITIONAL_OR_KEYWORD,
+                default=inspect.Parameter.empty if one.default is NO_DEFAULT else one.default,
+            )
+            for one in self.signature.arguments
+        ])  # fmt: skip
 
     def get_debug_state(self) -> None:
         """None: there is no executor with a state."""

@@ -19,6 +19,7 @@ from polyad.aten import overloads
 from ..operators.schemas import Schema
 from ..types import types as t
 from .futures import Future
+from .values import Error
 
 __all__ = ["ATTRIBUTES", "METHODS", "implementation"]
 
@@ -97,6 +98,15 @@ def _add_list(values: list[Any], other: list[Any]) -> list[Any]:
 
 def _print(*values: Any) -> None:
     print(*values)  # noqa: T201 - what the program asks for
+
+
+def _set_item(container: Any, key: Any, value: Any) -> Any:
+    container[key] = value
+    return container
+
+
+def _raise(message: str, kind: str | None = None) -> Any:
+    raise Error(message)
 
 
 def _assert(condition: bool, message: str = "") -> None:
@@ -194,6 +204,12 @@ OTHERS: dict[str, Callable[..., Any]] = {
     "aten::is_grad_enabled": polyad.is_grad_enabled,
     "aten::manual_seed": lambda seed: polyad.manual_seed(seed) and None,
     "aten::str": str,
+    "aten::_set_item": _set_item,
+    "prim::RaiseException": _raise,
+    "prim::unchecked_cast": lambda value: value,
+    "prim::rangelist": lambda count: list(range(count)),
+    "aten::__range_length": lambda low, high, step: len(range(low, high, step)),
+    "aten::__derive_index": lambda index, start, step: start + index * step,
     "prim::Print": _print,
     "prim::Assert": _assert,
     "prim::max": _maximum,
