@@ -15,18 +15,19 @@ from polyad.tensor import Tensor
 
 from ..language.source import CompileError
 from ..modules.recursive import RecursiveScriptModule
+from ..running.values import is_value_of
 from ..types import types as t
 from .objects import ScriptObject
 from .program import Program
-from .sources import _NOWHERE, Sources
+from .unit import ArchiveUnit
 
-__all__ = ["build", "checked_sources"]
+__all__ = ["build", "checked_unit"]
 
 _OWN = frozenset(vars(Module())) | {"_script_type", "original_name", "_python", "forward"}
 """Names that no attribute of a program may have."""
 
 
-def checked_sources(program: Program) -> Sources:
+def checked_unit(program: Program) -> ArchiveUnit:
     """The texts of *program*, all of whose functions are checked.
 
     Raises:
@@ -34,21 +35,22 @@ def checked_sources(program: Program) -> Sources:
         NotImplementedError: operators that polyad does not have, all of them by name.
     """
     try:
-        sources = Sources(program.sources, list(program.constants))
-        missing = sources.missing()
+        unit = ArchiveUnit(program.sources, list(program.constants))
+        missing = unit.missing()
         if missing:
             raise NotSupported(
                 f"load: {program.name} calls {len(missing)} operators that polyad does not have",
                 notes={"missing": ", ".join(missing)},
                 fix="replace them in the model, or ask for them: docs/torchscript.md says how operators are added",
             )
-        for function in sources.functions():
-            function.compile()
+        unit.check()
     except CompileError as error:
         raise _refused(program, str(error)) from error
-    except RecursionError:
+    except (RecursionError, MemoryError):
         raise _refused(program, "its program is nested too deeply") from None
-    return sources
+    except (ValueError, TypeError, AttributeError, AssertionError, KeyError, IndexError) as error:
+        raise _refused(program, f"{type(error).__name__}: {error}") from error  # what no program of PyTorch's has
+    return unit
 
 
 def _refused(program: Program, why: str) -> SerializationError:
@@ -58,14 +60,14 @@ def _refused(program: Program, why: str) -> SerializationError:
     )
 
 
-def build(sources: Sources, root: ScriptObject, name: str) -> RecursiveScriptModule:
-    """The module *root*, of a program whose *sources* are checked.
+def build(unit: ArchiveUnit, root: ScriptObject, name: str) -> RecursiveScriptModule:
+    """The module *root*, of a program whose texts, *unit*, are checked.
 
     Raises:
         RuntimeError (SerializationError): an object that has not what its class says.
     """
     try:
-        return _Building(sources).module(root)
+        return _Building(unit).module(root)
     except (PolyadError, RecursionError) as error:
         why = getattr(error, "message", "") or "its objects are nested too deeply"
         raise SerializationError(
@@ -74,8 +76,8 @@ def build(sources: Sources, root: ScriptObject, name: str) -> RecursiveScriptMod
 
 
 class _Building:
-    def __init__(self, sources: Sources) -> None:
-        self.sources = sources
+    def __init__(self, unit: ArchiveUnit) -> None:
+        self.unit = unit
         self.made: dict[int, Any] = {}
         self.parameters: dict[int, Parameter] = {}
 
@@ -87,7 +89,7 @@ class _Building:
                 raise PolyadError(f"an object of {one.name} holds itself")
             return found  # type: ignore[no-any-return]
         self.made[id(one)] = None
-        kind = self.sources.type(one.name, _NOWHERE)
+        kind = self.unit.class_named(one.name)
         if not isinstance(kind, t.ClassType) or not kind.is_module:
             raise PolyadError(f"{one.name} is no class of modules")
         state = self._state(one, kind)
@@ -114,7 +116,7 @@ class _Building:
         if name in _OWN or (name.startswith("__") and name.endswith("__")):
             raise PolyadError(f"{kind} has an attribute {name}, which modules have themselves")
         if isinstance(value, ScriptObject):
-            inner = self.sources.type(value.name, _NOWHERE)
+            inner = self.unit.class_named(value.name)
             if isinstance(inner, t.ClassType) and inner.is_module:
                 made.register_module(name, self.module(value))
                 return
@@ -142,17 +144,17 @@ class _Building:
         """An attribute's value, with instances of the program's classes made."""
         if isinstance(value, ScriptObject):
             return self._instance(value)
-        found = self.sources.value(type, value)
+        found = self.unit.value(type, value)
         if isinstance(found, list):
             return [self._instance(one) if isinstance(one, ScriptObject) else one for one in found]
-        if not _fits(type, found):
+        if not is_value_of(type, found):
             raise PolyadError(f"an attribute of type {type} has a value of type {found.__class__.__name__}")
         return found
 
     def _instance(self, one: ScriptObject) -> Any:
         if id(one) in self.made:
             return self.made[id(one)]
-        kind = self.sources.type(one.name, _NOWHERE)
+        kind = self.unit.class_named(one.name)
         if not isinstance(kind, t.ClassType) or kind.is_module:
             raise PolyadError(f"{one.name} is no class of plain objects")
         found = self.made[id(one)] = kind.python.__new__(kind.python)
@@ -161,8 +163,3 @@ class _Building:
                 found.__dict__[name] = self._value(kind.attributes[name], value)
         return found
 
-
-def _fits(type: t.Type, value: Any) -> bool:
-    from ..running.values import is_value_of
-
-    return is_value_of(type, value)

@@ -175,6 +175,8 @@ class ClassValue(Value):
             if member is not None:
                 return Plain(tree.Constant(self.type, place, member))
         if isinstance(self.type, t.ClassType):
+            if name == "__new__":
+                return SpecialValue(name, lambda *_: Plain(tree.Create(self.type, place)))
             method = self.type.method(name)
             if method is not None:
                 return FunctionValue(method)

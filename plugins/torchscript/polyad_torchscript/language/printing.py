@@ -364,6 +364,10 @@ class _Printer:
         self._note(one.of)
         return f"{one.of}({', '.join(map(self.text, one.arguments))})"
 
+    def _Create(self, one: tree.Create) -> str:
+        self._note(one.type)
+        return f"{one.type}.__new__({one.type})"
+
     def _PythonCall(self, one: tree.PythonCall) -> str:
         return f"^{one.name}({', '.join(map(self.text, one.arguments))})"
 

@@ -150,6 +150,11 @@ class Construct(Expression):
 
 
 @dataclass
+class Create(Expression):
+    """An instance of a class whose ``__init__`` has not run."""
+
+
+@dataclass
 class ListLiteral(Expression):
     """``[a, b]``."""
 

@@ -133,13 +133,14 @@ class ScriptFunction:
 
     @property
     def __signature__(self) -> inspect.Signature:
-        """What Python may ask of a function: names and defaults."""
-        found = []
-        for one in self.signature.arguments:
-            kind = inspect.Parameter.KEYWORD_ONLY if one.keyword_only else inspect.Parameter.POSITIONAL_OR_KEYWORD
-            default = inspect.Parameter.empty if one.default is NO_DEFAULT else one.default
-            found.append(inspect.Parameter(one.name, kind, default=default))
-        return inspect.Signature(found)
+        """What Python is told of its arguments."""
+        return inspect.Signature([
+            inspect.Parameter(
+                one.name, inspect.Parameter.KEYWORD_ONLY if one.keyword_only else inspect.Parameter.POSITIONAL_OR_KEYWORD,
+                default=inspect.Parameter.empty if one.default is NO_DEFAULT else one.default,
+            )
+            for one in self.signature.arguments
+        ])  # fmt: skip
 
     def get_debug_state(self) -> None:
         """None: there is no executor with a state."""

@@ -40,6 +40,8 @@ class RecursiveScriptModule(ScriptModule):
 
     Attributes:
         original_name: the name of the module's class.
+        code: the program of ``forward`` as text.
+        graph, inlined_graph: it as a graph with blocks, the latter with those of what it calls inside.
     """
 
     def __init__(self, type: t.ClassType, original: Module | None = None) -> None:
@@ -60,6 +62,8 @@ class RecursiveScriptModule(ScriptModule):
             type = self.__dict__.get("_script_type")
             if type is None or (name.startswith("__") and name not in ("__len__", "__getitem__", "__contains__")):
                 raise
+        if name in ("code", "graph", "inlined_graph"):
+            return getattr(type.method("forward"), name)
         if name in type.constants and not isinstance(type.constants[name], Value):
             return type.constants[name]
         if name in type.properties:
@@ -74,21 +78,6 @@ class RecursiveScriptModule(ScriptModule):
         if found is not None and not isinstance(found, property):
             return found
         raise AttributeError(f"'{type_name(self)}' object has no attribute '{name}'")
-
-    @property
-    def code(self) -> str:
-        """The program of ``forward`` as TorchScript's text."""
-        return self._script_type.method("forward").code  # type: ignore[no-any-return]
-
-    @property
-    def graph(self) -> Any:
-        """The program of ``forward`` as a graph with blocks."""
-        return self._script_type.method("forward").graph
-
-    @property
-    def inlined_graph(self) -> Any:
-        """The graph, with those of the methods that it calls in their places."""
-        return self._script_type.method("forward").inlined_graph
 
     def extra_repr(self) -> str:
         return f"original_name={self.original_name}"

@@ -189,7 +189,7 @@ _NAMES = {
     "complex": t.COMPLEX, "Device": t.DEVICE, "ScalarType": t.DTYPE, "Layout": t.LAYOUT, "NoneType": t.NONE,
     "MemoryFormat": t.MEMORY_FORMAT, "Generator": t.GENERATOR, "Stream": t.STREAM, "AnyEnumType": t.Basic("Enum"),
     "AnyClassType": t.Basic("Class"), "__torch__.torch.classes.": t.ANY, "Storage": t.Basic("Storage"),
-    "AnyListType": t.Basic("AnyList"), "number": t.NUMBER,
+    "AnyListType": t.Basic("AnyList"), "number": t.NUMBER, "NoReturn": t.NEVER,
 }  # fmt: skip
 
 

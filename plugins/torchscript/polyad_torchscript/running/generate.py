@@ -300,17 +300,20 @@ class _Writer:
         object = self.expression(one.object)
         given = [self.expression(part) for part in one.arguments]
         has = one.object.type
-        if isinstance(has, t.ClassType) and not has.is_module:
-            return self.call(one.method.run, object, *given, word=_word(one.name))
         if one.name == "forward" and getattr(has, "is_module", False):
             return ast.Call(object, given, [])
-        return ast.Call(ast.Attribute(object, one.name, ast.Load()), given, [])
+        if isinstance(has, t.ClassType):
+            return self.call(one.method.run, object, *given, word=_word(one.name))
+        return self.call(values.method_caller(one.name), object, *given, word=_word(one.name))
 
     def _Construct(self, one: tree.Construct) -> ast.expr:
         given = [self.expression(part) for part in one.arguments]
         if isinstance(one.of, t.TupleType):
             return self.call(one.of.python, *given, word="class")
         return self.call(values.constructor(one.of), *given, word="class")
+
+    def _Create(self, one: tree.Create) -> ast.expr:
+        return self.call(one.type.python.__new__, self.held(one.type.python, "class"), word="new")  # type: ignore[attr-defined]
 
     def _PythonCall(self, one: tree.PythonCall) -> ast.expr:
         return self._named_call(one, "python")
@@ -387,7 +390,7 @@ class _Writer:
                 continue
             argument = one.schema.arguments[position] if position < len(one.schema.arguments) else None
             made = self._argument(value, argument)
-            if argument is not None and (gap or argument.keyword_only):
+            if argument is not None and (gap or argument.keyword_only or argument.name == "alpha"):
                 keywords.append(ast.keyword(argument.name, made))
             else:
                 positional.append(made)

@@ -77,6 +77,18 @@ def constructor(of: t.ClassType) -> Callable[..., Any]:
     return construct
 
 
+@cache
+def method_caller(name: str) -> Callable[..., Any]:
+    """What calls the method *name* of an instance of a class that only an interface is known of."""
+
+    def call(instance: Any, *given: Any) -> Any:
+        known = getattr(instance, "_script_type", None)
+        method = None if known is None else known.method(name)
+        return getattr(instance, name)(*given) if method is None else method.run(instance, *given)
+
+    return call
+
+
 _BASIC: dict[Type, Any] = {
     t.TENSOR: polyad.Tensor, t.INT: int, t.FLOAT: float, t.BOOL: bool, t.STR: str, t.COMPLEX: complex,
     t.NONE: type(None), t.DEVICE: polyad.device, t.DTYPE: DType, t.GENERATOR: polyad.Generator,
