@@ -1,5 +1,5 @@
-"""PyTorch's ops of layers and losses whose arguments are not those of the functions in `polyad.nn.functional`: reductions
-are numbers (none, mean, sum), and some have a switch for a library of their own, which is not looked at.
+"""PyTorch's ops of layers and losses whose arguments are not those of the functions in `polyad.nn.functional`:
+reductions are numbers (none, mean, sum), and some have a switch for a library of their own, which is not looked at.
 """
 
 from __future__ import annotations
@@ -191,7 +191,7 @@ carries_out("_upsample_lanczos2d_aa")(_resizing("lanczos", True, antialias=True)
 carries_out("_upsample_bicubic2d_aa")(_resizing("bicubic", True, antialias=True))
 
 
-# ------------------------------------------------------------------------------------------------ activations, attention
+# ----------------------------------------------------------------------------------------------- activations, attention
 
 
 @carries_out("log_sigmoid")
@@ -201,7 +201,9 @@ def log_sigmoid(self: Tensor) -> Any:
 
 
 @carries_out("rrelu")
-def rrelu(self: Tensor, lower: float = 0.125, upper: float = 1 / 3, training: bool = False, generator: Any = None) -> Any:
+def rrelu(
+    self: Tensor, lower: float = 0.125, upper: float = 1 / 3, training: bool = False, generator: Any = None
+) -> Any:
     """With slopes that are drawn in training."""
     return _functional("rrelu")(self, lower, upper, training)
 

@@ -3,7 +3,8 @@
 capture.py     the mode that records
 general.py     graphs for all sizes; unifying.py finds what captures have in common, fitting.py their numbers
 bodies.py      the functions of control flow, recorded as graphs
-scripting.py   PyTorch's names for scripting, which `polyad.torchscript` does
+scripting.py   PyTorch's names for scripting, which `polyad.torchscript` does, and
+tracing.py     for tracing and files of programs
 """
 
 from importlib import import_module
@@ -11,7 +12,7 @@ from typing import Any
 
 from ..compatibility.absent import lacking
 from . import annotations as annotations
-from .capture import BakedValueWarning, capture, trace
+from .capture import BakedValueWarning, capture
 from .general import generalise
 from .scripting import (
     Attribute,
@@ -22,13 +23,12 @@ from .scripting import (
     interface,
     is_scripting,
     is_tracing,
-    load,
-    save,
     script,
     script_if_tracing,
     script_method,
     unused,
 )
+from .tracing import TracerWarning, load, save, trace, trace_module
 
 _absent = lacking(__name__)
 _SCRIPTED = frozenset({
@@ -47,6 +47,7 @@ __all__ = [
     "Attribute",
     "BakedValueWarning",
     "Final",
+    "TracerWarning",
     "annotate",
     "capture",
     "export",
@@ -61,5 +62,6 @@ __all__ = [
     "script_if_tracing",
     "script_method",
     "trace",
+    "trace_module",
     "unused",
 ]

@@ -23,7 +23,7 @@ from .unit import ArchiveUnit
 
 __all__ = ["build", "checked_unit"]
 
-_OWN = frozenset(vars(Module())) | {"_script_type", "original_name", "_python", "forward"}
+_OWN = frozenset(vars(Module())) | {"_script_type", "_unit", "original_name", "_python", "forward"}
 """Names that no attribute of a program may have."""
 
 
@@ -54,20 +54,23 @@ def checked_unit(program: Program) -> ArchiveUnit:
 
 
 def _refused(program: Program, why: str) -> SerializationError:
+    why = why.removeprefix("load: ").removeprefix("script: ")
     return SerializationError(
-        f"load: {program.name} holds a program that cannot be run: {why.removeprefix('load: ').removeprefix('script: ')}",
+        f"load: {program.name} holds a program that cannot be run: {why}",
         fix="use another copy if the file may be damaged; docs/torchscript.md says what of the language is read",
     )
 
 
-def build(unit: ArchiveUnit, root: ScriptObject, name: str) -> RecursiveScriptModule:
+def build(
+    unit: ArchiveUnit, root: ScriptObject, name: str, of: type[RecursiveScriptModule] = RecursiveScriptModule
+) -> RecursiveScriptModule:
     """The module *root*, of a program whose texts, *unit*, are checked.
 
     Raises:
         RuntimeError (SerializationError): an object that has not what its class says.
     """
     try:
-        return _Building(unit).module(root)
+        return _Building(unit).module(root, of)
     except (PolyadError, RecursionError) as error:
         why = getattr(error, "message", "") or "its objects are nested too deeply"
         raise SerializationError(
@@ -81,7 +84,9 @@ class _Building:
         self.made: dict[int, Any] = {}
         self.parameters: dict[int, Parameter] = {}
 
-    def module(self, one: ScriptObject) -> RecursiveScriptModule:
+    def module(
+        self, one: ScriptObject, of: type[RecursiveScriptModule] = RecursiveScriptModule
+    ) -> RecursiveScriptModule:
         """The module of an object; the same object is the same module."""
         if id(one) in self.made:
             found = self.made[id(one)]
@@ -93,7 +98,8 @@ class _Building:
         if not isinstance(kind, t.ClassType) or not kind.is_module:
             raise PolyadError(f"{one.name} is no class of modules")
         state = self._state(one, kind)
-        made = RecursiveScriptModule(kind)
+        made = of(kind)
+        made.__dict__["_unit"] = self.unit
         for name, type in kind.attributes.items():
             self._set(made, kind, name, type, state[name])
         self.made[id(one)] = made
@@ -162,4 +168,3 @@ class _Building:
             if name in kind.attributes:
                 found.__dict__[name] = self._value(kind.attributes[name], value)
         return found
-

@@ -1,4 +1,5 @@
-"""Functions that polyad puts into programs for readers that lack its ops, and that are these ops where polyad reads them.
+"""Functions that polyad puts into programs for readers that lack its ops, and that are these ops where polyad reads
+them.
 
 The ops trust their callers, so what a program gives them is checked before.
 """

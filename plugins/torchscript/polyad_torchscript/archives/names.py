@@ -25,7 +25,12 @@ from .objects import PROGRAM as ROOT
 
 __all__ = ["ArchiveResolver", "public_function"]
 
-_NUMBERS = {"inf": float("inf"), "nan": float("nan"), "infj": complex(0, float("inf")), "nanj": complex(0, float("nan"))}
+_NUMBERS = {
+    "inf": float("inf"),
+    "nan": float("nan"),
+    "infj": complex(0, float("inf")),
+    "nanj": complex(0, float("nan")),
+}
 _WORDS = {
     "annotate": WRITTEN["jit.annotate"], "fork": FUNCTIONS["jit.fork"], "wait": FUNCTIONS["jit.wait"],
     **{name: WRITTEN[name] for name in ("unchecked_cast", "uninitialized", "getattr", "hasattr", "isinstance")},

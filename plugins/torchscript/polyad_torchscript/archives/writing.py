@@ -1,7 +1,7 @@
 """Programs written as TorchScript archives, which PyTorch reads, too.
 
-A pickle has lists and dicts with their types: an attribute that holds any is given as `Typed`. Tensors that share memory
-do so in the file.
+A pickle has lists and dicts with their types: an attribute that holds any is given as `Typed`. Tensors that share
+memory do so in the file.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class _ProgramPickler(Pickler):
         self.memoize(obj)
 
     def _batch_appends(self, items: Any, *_: Any) -> None:
-        self._save_all([item for item in items], b"e")
+        self._save_all(list(items), b"e")
 
     def _batch_setitems(self, items: Any, *_: Any) -> None:
         self._save_all([one for pair in items for one in pair], b"u")

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-
 from polyad.aten.overloads import OpOverload
 from polyad.aten.table import aten_call
 from polyad.dispatch.effects import Effect, Record, Result
@@ -17,7 +16,7 @@ from polyad.dispatch.inplace import InPlace
 from polyad.dispatch.op import Op
 from polyad.errors import NotSupported
 from polyad.graph import Graph
-from polyad.graph.expressions import Expression, Operation, Repeat, SizeRef, evaluated
+from polyad.graph.expressions import Operation, Repeat, SizeRef, evaluated
 from polyad.graph.graph import Node
 from polyad.graph.structure import Ref, replace
 from polyad.graph.values import Scalar, Value
@@ -145,7 +144,7 @@ class Body:
         for variable in self.variables.values():
             if ref in variable.sizes:
                 return Text(f"torch.size({variable}, {variable.sizes.index(ref)})")
-        symbol = next(one for one in getattr(self.graph, "symbols", ()) if one.name == ref.name)
+        symbol = next(one for one in self.graph.symbols if one.name == ref.name)
         return Text(f"torch.size({self.tensor(symbol.value)}, {symbol.dim})")
 
     # --------------------------------------------------------------------------------------------------- calls
@@ -191,8 +190,8 @@ class Body:
 _RESERVED = frozenset({
     "torch", "ops", "CONSTANTS", "annotate", "int", "float", "bool", "str", "range", "getattr", "print", "inf", "nan",
     "uninitialized", "unchecked_cast", "and", "as", "assert", "async", "await", "break", "class", "continue", "def",
-    "del", "elif", "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal",
-    "not", "or", "pass", "raise", "return", "try", "while", "with", "yield", "None", "True", "False",
+    "del", "elif", "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda",
+    "nonlocal", "not", "or", "pass", "raise", "return", "try", "while", "with", "yield", "None", "True", "False",
 })  # fmt: skip
 
 
@@ -281,7 +280,7 @@ class Call:
 
     def example(self, value: Any) -> Any:
         """What *value* was in the example call."""
-        return evaluated(value, {symbol.name: symbol.captured[0] for symbol in getattr(self.body.graph, "symbols", ())})
+        return evaluated(value, {symbol.name: symbol.captured[0] for symbol in self.body.graph.symbols})
 
     def tensors_or_none(self, items: Sequence[Any]) -> Text:
         """A list in which there may be None."""

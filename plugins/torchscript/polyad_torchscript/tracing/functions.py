@@ -1,5 +1,5 @@
-"""Functions of polyad's that traced programs hold as text, for readers whose library has no such op: steps and sequences
-of recurrent layers.
+"""Functions of polyad's that traced programs hold as text, for readers whose library has no such op: steps and
+sequences of recurrent layers.
 
 Rows are grouped by time step: step t has ``batch_sizes[t]`` rows, which do not grow. With *reverse* the last step comes
 first.
@@ -65,7 +65,8 @@ def gru_gates(input_gates: Tensor, hidden_gates: Tensor, hidden: Tensor) -> Tens
 """),
     "lstm_sequence": Function(
         """\
-def lstm_sequence(gates: Tensor, weight: Tensor, projection: Optional[Tensor], hidden: Tensor, cell: Tensor, batch_sizes: List[int], reverse: bool) -> Tuple[Tensor, Tensor, Tensor]:
+def lstm_sequence(gates: Tensor, weight: Tensor, projection: Optional[Tensor], hidden: Tensor, cell: Tensor,
+batch_sizes: List[int], reverse: bool) -> Tuple[Tensor, Tensor, Tensor]:
   inner = torch.t(weight)
   outs = annotate(List[Tensor], [])
   for place in __torch__.polyad.recurrent.steps(batch_sizes, reverse, ):
@@ -84,7 +85,8 @@ def lstm_sequence(gates: Tensor, weight: Tensor, projection: Optional[Tensor], h
     ),
     "gru_sequence": Function(
         """\
-def gru_sequence(gates: Tensor, weight: Tensor, bias: Optional[Tensor], hidden: Tensor, batch_sizes: List[int], reverse: bool) -> Tuple[Tensor, Tensor]:
+def gru_sequence(gates: Tensor, weight: Tensor, bias: Optional[Tensor], hidden: Tensor, batch_sizes: List[int], reverse:
+bool) -> Tuple[Tensor, Tensor]:
   inner = torch.t(weight)
   outs = annotate(List[Tensor], [])
   for place in __torch__.polyad.recurrent.steps(batch_sizes, reverse, ):
@@ -102,7 +104,8 @@ def gru_sequence(gates: Tensor, weight: Tensor, bias: Optional[Tensor], hidden: 
     ),
     "rnn_sequence": Function(
         """\
-def rnn_sequence(gates: Tensor, weight: Tensor, hidden: Tensor, batch_sizes: List[int], reverse: bool, relu: bool) -> Tuple[Tensor, Tensor]:
+def rnn_sequence(gates: Tensor, weight: Tensor, hidden: Tensor, batch_sizes: List[int], reverse: bool, relu: bool) ->
+Tuple[Tensor, Tensor]:
   inner = torch.t(weight)
   outs = annotate(List[Tensor], [])
   for place in __torch__.polyad.recurrent.steps(batch_sizes, reverse, ):

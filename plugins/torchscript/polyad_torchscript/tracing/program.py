@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from polyad.errors import AutogradError
 from polyad.graph import Graph
 from polyad.graph.structure import Ref, leaves_of
 from polyad.nn import Module
@@ -21,14 +22,22 @@ from .functions import FUNCTIONS, MODULE, sources_of
 from .regions import Flow, Region, regions_of
 from .text import Text, literal
 
-__all__ = ["program_of"]
-
-_NO_FIELDS = ("training", "_is_full_backward_hook")
+__all__ = ["function_program", "program_of"]
 
 
 def program_of(module: Module, graphs: Mapping[str, Graph]) -> Program:
     """The program of *module* whose methods are *graphs*, by name."""
     return _Writing(module).program(graphs)
+
+
+def function_program(name: str, graph: Graph) -> Program:
+    """The program of a function, ``__torch__.name``; there is no module in it."""
+    writing = _Writing(Module())
+    writing.read(graph)
+    writing.method(regions_of(graph, lambda outer, inner: False), name, is_function=True)
+    lines = [line[2:] for line in writing.methods[""][name]]
+    texts = {"__torch__": "\n".join(lines), **writing.functions()}
+    return Program(texts, ScriptObject(""), list(writing.constants), name)
 
 
 class _Writing:
@@ -39,6 +48,7 @@ class _Writing:
     """
 
     graph: Graph
+    _flow: Flow
 
     def __init__(self, module: Module) -> None:
         self.modules = dict(module.named_modules())
@@ -51,37 +61,45 @@ class _Writing:
         self.methods: dict[str, dict[str, list[str]]] = {path: {} for path in self.modules}
         self.constants: list[Tensor] = []
         self.used: dict[str, None] = {}
-        self._flow: Flow | None = None
 
     def program(self, graphs: Mapping[str, Graph]) -> Program:
         for name, graph in graphs.items():
-            self.graph = graph
+            self.read(graph)
             region = regions_of(graph, self._reaches)
-            self._flow = Flow(graph)
-            self._by_number = {one.value.number: one.tensor for one in graph.constants}
             self._flow.fill(region, self._holds)
-            self._method(region, name)
+            self.method(region, name)
         sources: dict[str, list[str]] = {}
         for path, (home, name) in self.classes.items():
             sources.setdefault(home, []).append(self._class(path, home, name))
-        texts = {home: "".join(parts) for home, parts in sources.items()}
-        if self.used:
-            texts[MODULE] = sources_of(self.used)
+        texts = {home: "".join(parts) for home, parts in sources.items()} | self.functions()
         return Program(texts, self._object(""), list(self.constants), self.classes[""][1])
+
+    def read(self, graph: Graph) -> None:
+        """Take *graph* for the next method."""
+        self.graph, self._flow = graph, Flow(graph)
+        self._by_number = {one.value.number: one.tensor for one in graph.constants}
+
+    def functions(self) -> dict[str, str]:
+        """The text of polyad's functions that methods call."""
+        return {MODULE: sources_of(self.used)} if self.used else {}
 
     # ------------------------------------------------------------------------------------------ what methods ask
 
     def first(self, number: int) -> int:
         """The number of the first value of the same tensor."""
-        assert self._flow is not None
         return self._flow.first[number]
 
     def constant(self, tensor: Tensor) -> Text:
         """The text for a tensor of the constants."""
+        if tensor.requires_grad:
+            raise AutogradError(
+                "trace: cannot insert a Tensor that requires grad as a constant",
+                operands={"tensor": tensor},
+                fix="make it a parameter of the module that is traced, or an argument; or detach() it",
+            )
         place = next((at for at, one in enumerate(self.constants) if one is tensor), len(self.constants))
         if place == len(self.constants):
-            self.constants.append(tensor.detach())
-            self.constants[place] = tensor if tensor._node is None else self.constants[place]
+            self.constants.append(tensor)
         return Text(f"CONSTANTS.c{place}")
 
     def function(self, name: str) -> Text:
@@ -111,7 +129,7 @@ class _Writing:
 
     # ---------------------------------------------------------------------------------------------------- methods
 
-    def _method(self, region: Region, name: str) -> None:
+    def method(self, region: Region, name: str, is_function: bool = False) -> None:
         """Write the method of a call, and those of the calls in it."""
         body = Body(self, lambda number: self._held(region.path, number))
         given = self._arguments(region, body)
@@ -125,10 +143,11 @@ class _Writing:
         else:
             names = [str(body.tensor(number)) for number in region.outputs]
             text, kind = _tuple(names, ["Tensor"] * len(names))
-        self_type = ".".join(self.classes[region.path])
-        head = ",\n".join(f"    {one}" for one in given)
-        begin = f"  def {name}(self: {self_type}{',' if given else ''}" + (f"\n{head}" if given else "")
-        lines = [f"{begin}) -> {kind}:", *[f"    {line}" for line in body.lines], f"    return {text}", ""]
+        if not is_function:
+            given = [f"self: {'.'.join(self.classes[region.path])}", *given]
+        head = ",\n    ".join(given)
+        lines = [f"  def {name}({head}) -> {kind}:", *[f"    {line}" for line in body.lines], f"    return {text}", ""]
+        lines = "\n".join(lines).split("\n")
         self.methods[region.path][name] = lines
 
     def _arguments(self, region: Region, body: Body) -> list[str]:
@@ -156,7 +175,7 @@ class _Writing:
         methods = self.methods[region.path]
         name = "forward" if "forward" not in methods else f"forward{len(methods)}"
         methods[name] = []  # taken
-        self._method(region, name)
+        self.method(region, name)
         given = [str(body.tensor(number)) for number in region.inputs]
         owner = body.attribute(_parts(region.path)[len(_parts(outer.path)) :])
         called = f"({owner}).{name}({', '.join([*given, ''])})"
@@ -241,7 +260,7 @@ def _class_names(modules: Mapping[str, Module]) -> dict[str, tuple[str, str]]:
     return found
 
 
-# ------------------------------------------------------------------------------------------------- arguments and results
+# ------------------------------------------------------------------------------------------------ arguments and results
 
 
 def _argument_names(graph: Graph) -> list[tuple[str, Any]]:

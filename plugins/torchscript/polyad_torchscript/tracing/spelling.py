@@ -1,9 +1,9 @@
 """How calls in a captured graph are written as TorchScript.
 
 `RULES` has, by the name of an op or effect, a function of the call and its values that gives a text for the result, or
-for several results a list of texts, with None for a result that TorchScript has no text for. What has no rule is written
-as the operator of PyTorch's that `polyad.aten` says it is; what is none of these, as ``ops.polyad.name(...)``, which only
-polyad reads.
+for several results a list of texts, with None for a result that TorchScript has no text for. What has no rule is
+written as the operator of PyTorch's that `polyad.aten` says it is; what is none of these, as ``ops.polyad.name(...)``,
+which only polyad reads.
 
 To add an op, write a rule and decorate it with the op's name.
 """
@@ -605,7 +605,7 @@ def _addc(call: Call, input: Any, tensor1: Any, tensor2: Any, value: Any) -> Tex
     return call.torch(call.name, input, tensor1, tensor2, value=value)
 
 
-# ------------------------------------------------------------------------------------------------------------ transforms
+# ----------------------------------------------------------------------------------------------------------- transforms
 
 _BY = {"backward": (0, 2), "ortho": (1, 1), "forward": (2, 0)}
 """PyTorch's numbers for how a transform is scaled: not at all, by the root of the count, by the count."""

@@ -47,7 +47,7 @@ class Variable(Text):
     @property
     def sizes(self) -> tuple[Any, ...]:
         """The shape; what follows from the sizes of inputs is an expression."""
-        return getattr(self.value, "sizes", self.value.shape)
+        return self.value.sizes
 
     @property
     def ndim(self) -> int:
@@ -56,12 +56,12 @@ class Variable(Text):
 
 
 def literal(value: Any) -> str:
-    """*value* as TorchScript writes it.
+    r"""*value* as TorchScript writes it.
 
     Raises NotImplementedError for what it has no text for.
 
-    >>> literal([1, 2.0, None]), literal(float("-inf")), literal("a\\n")
-    ('[1, 2., None]', '-inf', '"a\\\\n"')
+    >>> literal([1, 2.0, None]), literal(float("-inf")), literal("a")
+    ('[1, 2., None]', '-inf', '"a"')
     """
     if value is None or isinstance(value, bool):
         return repr(value)
