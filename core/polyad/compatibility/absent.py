@@ -92,7 +92,7 @@ ABSENT: dict[str, Absence] = {
         Absence("masks are not compiled", "polyad.nn.functional.scaled_dot_product_attention(attn_mask=)"),
     ),
     **dict.fromkeys(
-        ("futures.Future", "futures.collect_all", "futures.wait_all", "jit.Future", "jit.fork", "jit.wait"),
+        ("futures.Future", "futures.collect_all", "futures.wait_all"),
         Absence("calls are not made by themselves in other threads", "concurrent.futures"),
     ),
     "_custom_ops.get_ctx": Absence("sizes are numbers", "a rule for shapes that follows from shapes alone"),
@@ -108,10 +108,6 @@ ABSENT: dict[str, Absence] = {
         "files say where a tensor was by its device", "polyad.load(f, map_location=function)"
     ),
     "serialization.skip_data": Absence("a file has the data of its tensors", "shapes and dtypes in a dict, saved"),
-    "jit.load": Absence("there are no files of compiled code", "polyad.load, which reads the tensors of other files"),
-    "jit.save": Absence(
-        "there are no files of compiled code", "polyad.save(model.state_dict(), f), and the class of the model to load"
-    ),
     **dict.fromkeys(
         ("distributed.init_process_group", "nn.parallel.DistributedDataParallel", *BY_PROCESSES), _ONE_PROCESS
     ),

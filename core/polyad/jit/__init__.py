@@ -3,35 +3,48 @@
 capture.py     the mode that records
 general.py     graphs for all sizes; unifying.py finds what captures have in common, fitting.py their numbers
 bodies.py      the functions of control flow, recorded as graphs
-scripting.py   the decorators of PyTorch's compiler, under which code stays Python
+scripting.py   PyTorch's names for scripting, which `polyad.torchscript` does, and
+tracing.py     for tracing and files of programs
 """
 
-from typing import TypeVar
+from importlib import import_module
+from typing import Any, TypeVar
 
 from ..compatibility.absent import lacking
 from . import annotations as annotations
-from .capture import BakedValueWarning, capture, trace
+from .capture import BakedValueWarning, capture
 from .general import generalise
 from .scripting import (
+    Attribute,
     Final,
-    ScriptModule,
     annotate,
     export,
     ignore,
     interface,
     is_scripting,
     is_tracing,
-    load,
-    save,
     script,
     script_if_tracing,
     script_method,
     unused,
 )
+from .tracing import TracerWarning, load, save, trace, trace_module
+
+_absent = lacking(__name__)
+_SCRIPTED = frozenset({
+    "CompilationUnit", "Error", "Future", "RecursiveScriptModule", "ScriptFunction", "ScriptModule", "fork", "wait",
+})  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _SCRIPTED:
+        return _absent(name)
+    found = globals()[name] = getattr(import_module("polyad.torchscript"), name)
+    return found
+
 
 T = TypeVar("T")
 
-__getattr__ = lacking(__name__)
 _script_if_tracing = script_if_tracing
 
 
@@ -41,9 +54,10 @@ def _overload_method(func: T) -> T:
 
 
 __all__ = [
+    "Attribute",
     "BakedValueWarning",
     "Final",
-    "ScriptModule",
+    "TracerWarning",
     "annotate",
     "capture",
     "export",
@@ -58,5 +72,6 @@ __all__ = [
     "script_if_tracing",
     "script_method",
     "trace",
+    "trace_module",
     "unused",
 ]

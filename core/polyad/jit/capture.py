@@ -45,7 +45,7 @@ from .backward import Passes, taken_apart, takes_apart
 from .draws import Draws
 from .readings import Reading, Readings
 
-__all__ = ["BakedValueWarning", "Capture", "capture", "trace"]
+__all__ = ["BakedValueWarning", "Capture", "capture"]
 
 
 Opens: TypeAlias = "Callable[[Op | Effect, tuple[Any, ...]], Callable[[], Any] | None]"
@@ -401,18 +401,6 @@ def captured(mode: Capture, function: Callable[..., Any], args: tuple[Any, ...],
         result = function(*args, **kwargs)
     name = getattr(function, "__qualname__", None) or type(function).__qualname__
     return mode.finish(name, arguments, result)
-
-
-@explaining
-def trace(func: Callable[..., Any], example_inputs: Any) -> Graph:
-    """PyTorch's spelling of `capture`: *example_inputs* is a tensor or a tuple of the function's arguments.
-
-    >>> import polyad
-    >>> double = polyad.jit.trace(lambda x: x * 2, polyad.ones(2))
-    >>> double(polyad.tensor([3.0, 4.0]))
-    tensor([6., 8.])
-    """
-    return capture(func, *(example_inputs if isinstance(example_inputs, tuple) else (example_inputs,)))
 
 
 def names_of_members(function: Callable[..., Any]) -> dict[int, str]:

@@ -57,9 +57,3 @@ def test_questions() -> None:
     jit.trace(watched, polyad.ones(1))
     watched(polyad.ones(1))
     assert (seen[0], seen[-1]) == (True, False)
-
-
-@pytest.mark.parametrize("action", [lambda: jit.save(function, "f"), lambda: jit.load("f")])
-def test_what_is_not_there_says_what_to_do(action) -> None:
-    with pytest.raises(NotImplementedError, match="polyad"):
-        action()

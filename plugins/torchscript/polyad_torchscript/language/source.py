@@ -1,0 +1,132 @@
+"""Where a program is from: text, lines, carets, and the errors that show them."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from dataclasses import dataclass, field
+from typing import Any
+
+from polyad.errors import PolyadError
+
+__all__ = ["CompileError", "Place", "Source", "UnsupportedError", "source_of"]
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """The text of a function or a file.
+
+    Attributes:
+        file: its name.
+        first: the number of its first line in the file.
+        indent: how many columns were taken away.
+    """
+
+    text: str
+    file: str = "<script>"
+    first: int = 1
+    indent: int = 0
+    lines: list[str] = field(default_factory=list)
+
+    def place(self, node: Any) -> Place:
+        """The place of a node of Python's tree."""
+        line = getattr(node, "lineno", 1)
+        return Place(
+            self,
+            line,
+            getattr(node, "col_offset", 0),
+            getattr(node, "end_lineno", line),
+            getattr(node, "end_col_offset", 0),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """A part of a source: lines and columns, from 1 and from 0."""
+
+    source: Source
+    line: int = 1
+    column: int = 0
+    end_line: int | None = None
+    end_column: int | None = None
+
+    @property
+    def file_line(self) -> int:
+        """The line in the file."""
+        return self.line + self.source.first - 1
+
+    def __str__(self) -> str:
+        return f"{self.source.file}:{self.file_line}"
+
+    def shown(self) -> str:
+        """The line with a caret under the part that is meant."""
+        lines = self.source.text.splitlines()
+        if not 0 < self.line <= len(lines):
+            return ""
+        text = lines[self.line - 1]
+        prefix = text.encode()[: self.column].decode(errors="replace")
+        end = self.end_column if self.end_line == self.line and self.end_column else len(text)
+        width = max(1, len(text.encode()[self.column : end].decode(errors="replace")))
+        return f"{text}\n{' ' * len(prefix)}{'~' * width} <--- HERE"
+
+
+class CompileError(PolyadError, RuntimeError):
+    """A program that TorchScript has no meaning for: a wrong type, a name that is not there, what the language lacks.
+
+    The message shows the file, the line and a caret.
+    """
+
+    def __init__(self, message: str, place: Place | None = None, *, fix: str | None = None, **kwargs: Any) -> None:
+        super().__init__(message, fix=fix, **kwargs)
+        self.place = place
+
+    def __str__(self) -> str:
+        text = super().__str__()
+        if self.place is None:
+            return text
+        shown = textwrap.indent(self.place.shown(), "    ")
+        return f"{text}\n  at {self.place}\n{shown}"
+
+
+class UnsupportedError(CompileError, NotImplementedError):
+    """What Python has and TorchScript has not."""
+
+
+def source_of(function: Any) -> tuple[Source, ast.FunctionDef | ast.ClassDef]:
+    """The source of a function or a class with Python's tree of it.
+
+    Raises CompileError where the source cannot be read, or is no function.
+    """
+    name = getattr(function, "__qualname__", repr(function))
+    try:
+        lines, first = inspect.getsourcelines(function)
+        file = inspect.getsourcefile(function) or "<unknown>"
+    except (OSError, TypeError) as error:
+        raise CompileError(
+            f"script: the source of {name} cannot be read: {error}",
+            fix="define it in a file; for a function made by exec or a C extension, mark its caller with jit.ignore",
+        ) from None
+    text = "".join(lines)
+    indent = len(lines[0]) - len(lines[0].lstrip())
+    source = Source(_dedented(lines, indent), file, max(first, 1), indent)
+    try:
+        tree = ast.parse(source.text, type_comments=False)
+    except SyntaxError as error:
+        raise CompileError(
+            f"script: the source of {name} is no whole statement: {error.msg}",
+            fix="define it by def, each on lines of its own",
+        ) from None
+    found = tree.body[0]
+    if not isinstance(found, (ast.FunctionDef, ast.ClassDef)):
+        raise UnsupportedError(
+            f"script: {name} is no function that is defined by def: expected a single top-level function",
+            Source(text, file, first).place(found),
+            fix="write lambdas and coroutines as functions",
+        )
+    return source, found
+
+
+def _dedented(lines: list[str], indent: int) -> str:
+    """The lines without *indent* columns; lines within strings may have less."""
+    return "".join([line[indent:] if not line[:indent].strip() else line.lstrip() for line in lines])

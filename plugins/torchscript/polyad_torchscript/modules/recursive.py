@@ -1,0 +1,360 @@
+"""Scripted modules: the type of a module, its methods, and the module that runs them.
+
+A module's type says what it has: parameters, buffers, attributes, submodules, constants. Modules of one class whose types
+agree share one, with its compiled methods. Methods are compiled when something calls them: ``forward``, what is marked
+with ``export``, and what these call.
+"""
+
+from __future__ import annotations
+
+import inspect
+import types as python_types
+import typing
+from typing import Any
+
+import polyad
+from polyad import nn
+from polyad.nn.modules.module import Module
+
+from ..checking.values import Value
+from ..language import tree
+from ..language.source import CompileError, source_of
+from ..types import types as t
+from ..types.annotations import AnnotationError, qualified_name, type_of_annotation, type_of_constant
+from .functions import ScriptFunction, ScriptMethod
+from .marks import mark_of
+from .program import PROGRAM, names_seen_by
+from .resolving import Resolver
+
+__all__ = ["RecursiveScriptModule", "ScriptModule", "method_of", "module_type", "script_module"]
+
+_INTERNAL = frozenset(vars(Module())) - {"training"}
+
+
+class ScriptModule(Module):
+    """A module whose program is known: what `script` and `trace` give, and what files hold."""
+
+
+class RecursiveScriptModule(ScriptModule):
+    """A scripted module: it shares parameters and buffers with the module that it was made of, and runs its program.
+
+    Attributes:
+        original_name: the name of the module's class.
+        code: the program of ``forward`` as text.
+        graph, inlined_graph: it as a graph with blocks, the latter with those of what it calls inside.
+    """
+
+    def __init__(self, type: t.ClassType, original: Module | None = None) -> None:
+        super().__init__()
+        self.__dict__["_script_type"] = type
+        self.__dict__["original_name"] = getattr(type.python, "__name__", type.name.rpartition(".")[2])
+        self.__dict__["_python"] = original
+        if "forward" in type.methods or (type.find_method is not None and hasattr(type.python, "forward")):
+            forward = type.method("forward")
+            if isinstance(forward, ScriptFunction):
+                self.__dict__["forward"] = python_types.MethodType(forward, self)
+
+    def __getattr__(self, name: str) -> Any:
+        """A parameter, buffer or submodule; a method of the program, or of the module that it was made of."""
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            type = self.__dict__.get("_script_type")
+            if type is None or (name.startswith("__") and name not in ("__len__", "__getitem__", "__contains__")):
+                raise
+        if name in ("code", "graph", "inlined_graph"):
+            return getattr(type.method("forward"), name)
+        if name in type.constants and not isinstance(type.constants[name], Value):
+            return type.constants[name]
+        if name in type.properties:
+            return type.properties[name][0](self)
+        method = type.methods.get(name)
+        if isinstance(method, ScriptFunction):
+            return python_types.MethodType(method, self)
+        python = self.__dict__.get("_python")
+        found = None if python is None else getattr(type.python, name, None)
+        if inspect.isfunction(found):
+            return python_types.MethodType(found, self)
+        if found is not None and not isinstance(found, property):
+            return found
+        raise AttributeError(f"'{type_name(self)}' object has no attribute '{name}'")
+
+    def save(self, f: Any, _extra_files: Any = None) -> None:
+        """Write it; see `polyad.jit.save`."""
+        polyad.jit.save(self, f, _extra_files)
+
+    def save_to_buffer(self, _extra_files: Any = None) -> bytes:
+        """The bytes of the file that `save` writes."""
+        from ..archives.files import save_to_buffer
+
+        return save_to_buffer(self, _extra_files)
+
+    def extra_repr(self) -> str:
+        return f"original_name={self.original_name}"
+
+    def _get_name(self) -> str:
+        return "RecursiveScriptModule"
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __iter__(self) -> Any:
+        return iter(
+            self._modules if issubclass(self._script_type.python or object, nn.ModuleDict) else self._modules.values()
+        )
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, str):
+            return self._modules[index]
+        return list(self._modules.values())[index]
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._modules
+
+    def __bool__(self) -> bool:
+        return True
+
+
+def type_name(module: Any) -> str:
+    """The name of the class of a scripted module."""
+    return module.__dict__.get("original_name", type(module).__name__)  # type: ignore[no-any-return]
+
+
+# ------------------------------------------------------------------------------------------------------------- types
+
+
+def script_module(module: Module) -> Any:
+    """*module*, scripted with all that is in it.
+
+    Raises CompileError for what TorchScript's rules do not allow.
+    """
+    if isinstance(module, ScriptModule) and "_script_type" in module.__dict__:
+        return module
+    made = _prepared(module, {})
+    _compile(made)
+    return made
+
+
+def _prepared(module: Module, known: dict[int, Any]) -> Any:
+    """The scripted module of *module*, nothing compiled."""
+    if id(module) in known:
+        return known[id(module)]
+    if isinstance(module, ScriptModule) and "_script_type" in module.__dict__:
+        return module
+    children = {name: None if one is None else _prepared(one, known) for name, one in module._modules.items()}
+    type = module_type(module, children)
+    made = RecursiveScriptModule(type, module)
+    mine = made.__dict__
+    for name, value in module.__dict__.items():
+        if "hook" in name or name not in mine:
+            mine[name] = value
+    mine["_roles"], mine["_non_persistent_buffers_set"] = dict(module._roles), set(module._non_persistent_buffers_set)
+    mine.update(children)
+    made.__dict__["training"] = module.training
+    known[id(module)] = made
+    return made
+
+
+def _compile(module: Any) -> None:
+    """Compile what *module* and those within it must be able to do."""
+    type = module._script_type
+    for child in module._modules.values():
+        if child is not None:
+            _compile(child)
+    python = type.python
+    if python is None or type.compiled:
+        return
+    type.compiled = True
+    forward = getattr(python, "forward", None)
+    names = (
+        [] if forward is None or forward is Module.forward or mark_of(forward) in ("ignore", "unused") else ["forward"]
+    )
+    for name in dir(python):
+        if name != "forward" and mark_of(inspect.getattr_static(python, name, None)) == "export":
+            names.append(name)
+    for name in names:
+        method = type.method(name)
+        if isinstance(method, ScriptFunction):
+            method.compile()
+
+
+def module_type(module: Module, children: dict[str, Any]) -> t.ClassType:
+    """The type of *module*, whose submodules are scripted already."""
+    cls = module.__class__
+    made = t.ClassType(qualified_name(cls), python=cls, is_module=True)
+    made.compiled = False  # type: ignore[attr-defined]
+    hints = _hints(cls)
+    for name, one in module._parameters.items():
+        made.attributes[name] = t.NONE if one is None else t.TENSOR
+        made.parameters.append(name)
+    for name, one in module._buffers.items():
+        declared = hints.get(name)
+        made.attributes[name] = t.NONE if one is None else t.TENSOR
+        if one is None and isinstance(declared, t.Type):
+            made.attributes[name] = declared
+        made.buffers.append(name)
+    for name, child in children.items():
+        made.attributes[name] = t.NONE if child is None else child._script_type
+    constants = {*getattr(cls, "__constants__", ()), *[name for name, one in hints.items() if one is typing.Final]}
+    ignored = set(getattr(cls, "__jit_ignored_attributes__", ()))
+    for name, value in module.__dict__.items():
+        if name in _INTERNAL or name in made.attributes or name in ignored:
+            continue
+        _add_attribute(made, name, value, hints, name in constants)
+    for name in constants:
+        if name not in made.constants and name not in made.attributes and hasattr(cls, name):
+            made.constants[name] = getattr(cls, name)
+    _add_class_members(made, cls)
+    made.find_method = lambda name: _find_method(made, name, module)
+    return made
+
+
+def _hints(cls: Any) -> dict[str, Any]:
+    """The types that annotations of a module's class give; ``Final`` alone where that says no more."""
+    found: dict[str, Any] = {}
+    for base in reversed(cls.__mro__):
+        if base in (Module, object):
+            continue
+        names = names_seen_by(base)
+        for name, annotation in vars(base).get("__annotations__", {}).items():
+            if isinstance(annotation, str):
+                try:
+                    annotation = eval(annotation, dict(names))  # the user's own source, as Python runs it
+                except Exception:
+                    continue
+            if annotation is typing.Final or typing.get_origin(annotation) is typing.Final:
+                found[name] = typing.Final
+                continue
+            try:
+                found[name] = type_of_annotation(annotation, lambda one: PROGRAM._classes.get(one))
+            except AnnotationError:
+                continue
+    return found
+
+
+def _add_attribute(type: t.ClassType, name: str, value: Any, hints: dict[str, Any], constant: bool) -> None:
+    from ..running.values import is_value_of
+
+    declared = hints.get(name)
+    if constant and not isinstance(value, Module):
+        type.constants[name] = value
+        return
+    if isinstance(declared, t.Type) and (is_value_of(declared, value) or isinstance(declared, t.InterfaceType)):
+        type.attributes[name] = declared
+        return
+    attribute = getattr(polyad.jit, "Attribute", None)
+    if isinstance(
+        attribute, __builtins__["type"] if isinstance(__builtins__, dict) else __builtins__.type
+    ) and isinstance(value, attribute):
+        type.attributes[name] = type_of_annotation(value.type, lambda one: PROGRAM._classes.get(one))
+        return
+    if isinstance(value, (python_types.FunctionType, python_types.BuiltinFunctionType, ScriptFunction)) or (
+        callable(value) and not isinstance(value, (Module, polyad.Tensor, *_TYPES))
+    ):
+        type.constants[name] = value
+        return
+    inferred = type_of_constant(value)
+    if inferred is None:
+        known = PROGRAM._classes.get(value.__class__)
+        if known is not None:
+            type.attributes[name] = known
+            return
+        type.failures[name] = (
+            f"(This attribute exists on the Python module, but we failed to convert Python type: '{value.__class__.__name__}' to a TorchScript type.)"
+        )
+        return
+    type.attributes[name] = inferred
+
+
+_TYPES = (type,)
+
+
+def _add_class_members(made: t.ClassType, cls: Any) -> None:
+    """Properties of the class, and constants that an enumeration or a class holds."""
+    unused = set(getattr(cls, "__jit_unused_properties__", ()))
+    for base in cls.__mro__:
+        if base in (Module, object):
+            break
+        for name, value in vars(base).items():
+            if (
+                isinstance(value, property)
+                and name not in made.properties
+                and name not in unused
+                and mark_of(value) not in ("ignore", "unused")
+                and name not in made.attributes
+            ):
+                getter = method_of(made, name, value.fget, base)
+                setter = None if value.fset is None else method_of(made, name, value.fset, base)
+                made.properties[name] = (getter, setter)
+
+
+def _find_method(type: t.ClassType, name: str, module: Module) -> Any:
+    """A method of a module by its name, declared; None if there is none."""
+    function = inspect.getattr_static(type.python, name, None)
+    if isinstance(function, staticmethod):
+        type.methods[name] = PROGRAM.function(function.__func__)
+        return type.methods[name]
+    if not inspect.isfunction(function) or function is getattr(Module, name, None):
+        return None
+    owner = next(cls for cls in type.python.__mro__ if name in vars(cls))
+    type.methods[name] = method_of(type, name, function, owner)
+    return type.methods[name]
+
+
+def method_of(type: t.ClassType, name: str, function: Any, owner: Any) -> Any:
+    """A function of a class as a method of *type*."""
+    if isinstance(function, (ScriptFunction, Value)):
+        return function
+    mark = mark_of(function)
+    resolver = Resolver(PROGRAM, names_seen_by(function), owner)
+    if mark in ("ignore", "unused"):
+        from ..language.source import Place, Source
+
+        place = Place(Source("", function.__code__.co_filename), 1)
+        return PROGRAM.python_function(function, mark, resolver, name, place, type)
+    source, node = source_of(function)
+    if issubclass(owner, Module) and owner.__module__.startswith("polyad.nn."):
+        return _native_or_scripted(type, name, function, source, node, resolver)
+    return ScriptMethod(
+        name,
+        f"{type.name}.{name}",
+        source,
+        node,
+        resolver,
+        function,
+        self_type=type,
+        first=_self_value(type, node, source),
+    )
+
+
+def _self_value(type: t.ClassType, node: Any, source: Any) -> Value | None:
+    from .containers import ScriptedModuleValue
+
+    if not type.is_module:
+        return None
+    place = source.place(node)
+    return ScriptedModuleValue(tree.Local(type, place, node.args.args[0].arg), type)
+
+
+def _native_or_scripted(type: t.ClassType, name: str, function: Any, source: Any, node: Any, resolver: Any) -> Any:
+    """A method of one of polyad's layers: its program, or the method as it is where Python's means are used."""
+    try:
+        made = ScriptMethod(
+            name,
+            f"{type.name}.{name}",
+            source,
+            node,
+            resolver,
+            function,
+            self_type=type,
+            first=_self_value(type, node, source),
+        )
+        made.compile()
+    except CompileError as error:
+        place = source.place(node)
+        try:
+            value = PROGRAM.python_function(function, "ignore", resolver, name, place, type)
+        except CompileError:
+            raise error from None
+        return value
+    return made

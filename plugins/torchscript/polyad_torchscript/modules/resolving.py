@@ -1,0 +1,529 @@
+"""What the names of a Python function mean when it is scripted: globals, closures, modules, attributes of ``self``."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import enum
+import types as python_types
+import typing
+import warnings
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any
+
+import polyad
+from polyad import nn
+from polyad.aten import overloads
+from polyad.base.dtypes import DType
+
+from ..checking.builtins import FUNCTIONS, UNSUPPORTED
+from ..checking.matching import convert
+from ..checking.values import (
+    ClassValue,
+    MethodValue,
+    NativeValue,
+    OperatorValue,
+    Plain,
+    PythonValue,
+    TupleValue,
+    UnusableValue,
+    Value,
+)  # fmt: skip
+from ..checking.written import WRITTEN
+from ..language import tree
+from ..language.source import CompileError, Place, Source, UnsupportedError
+from ..operators import native
+from ..operators.schemas import NO_DEFAULT, Argument, Schema, known
+from ..running.operators import METHODS, implementation
+from ..types import types as t
+from ..types.annotations import AnnotationError, type_of_annotation, type_of_constant
+from ..types.types import Type
+
+__all__ = ["Resolver"]
+
+_CONSTANTS = (DType, polyad.device, polyad.layout, polyad.memory_format)
+_MATH = {"ceil", "floor", "sqrt", "exp", "log", "log2", "log10", "log1p", "expm1", "sin", "cos", "tan", "asin", "acos", "atan", "atan2",
+         "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "fabs", "factorial", "degrees", "radians", "fmod", "copysign",
+         "erf", "erfc", "gamma", "lgamma", "ldexp", "frexp", "modf", "gcd", "isnan", "isinf", "isfinite", "pow"}  # fmt: skip
+_DTYPE_QUIRK = {"mathremainder": "remainder"}
+
+
+@cache
+def _named_functions() -> dict[int, str]:
+    """The names of polyad's public functions by the function's id: ``nn.functional.relu``, ``add``."""
+    spaces = {"nn.functional": nn.functional, "linalg": polyad.linalg, "special": polyad.special, "fft": polyad.fft, "": polyad,
+              "jit": polyad.jit, "overrides": polyad.overrides}  # fmt: skip
+    found: dict[int, str] = {}
+    for space, module in spaces.items():
+        for name in dir(module):
+            if name.startswith("__"):
+                continue
+            value = getattr(module, name, None)
+            if (callable(value) and not isinstance(value, type)) or (space == "jit" and value is not None):
+                found[id(value)] = f"{space}.{name}" if space else name
+    return found
+
+
+def _builtin(value: Any) -> Value | None:
+    """What a function of Python's or polyad's is."""
+    name = _named_functions().get(id(value))
+    if name is not None:
+        for candidate in (name, name.rpartition(".")[2] if not name.startswith(("nn", "jit")) else name):
+            if candidate in FUNCTIONS and candidate == name and ("." in name or name in ("Size", "_assert")):
+                return FUNCTIONS[candidate]
+        if name in WRITTEN:
+            return WRITTEN[name]
+        return _operator_or_native(name, value)
+    if isinstance(value, python_types.BuiltinFunctionType) and getattr(value, "__module__", "") == "math":
+        return OperatorValue("aten::mathremainder" if value.__name__ == "remainder" else f"aten::{value.__name__}")
+    for table in (WRITTEN, FUNCTIONS, UNSUPPORTED):
+        short = getattr(value, "__name__", "")
+        if short in table and getattr(builtins, short, None) is value:
+            return table[short]
+    if value is typing.cast:
+        return WRITTEN["typing.cast"]
+    if value is warnings.warn:
+        return OperatorValue("aten::warn")
+    return None
+
+
+_SPACED = {"linalg": "linalg_", "fft": "fft_", "special": "special_"}
+
+
+def _operator_or_native(name: str, value: Any) -> Value:
+    space, _, short = name.rpartition(".")
+    operator = f"aten::{_SPACED.get(space, '')}{short}"
+    if space != "nn.functional" and known(operator):
+        return OperatorValue(operator)
+    if space == "nn.functional" and known(operator) and value in _same_functions():
+        return OperatorValue(operator)
+    return NativeValue(name, value)
+
+
+@cache
+def _same_functions() -> set[Any]:
+    """Functions of nn.functional that are operators of PyTorch's, with its arguments."""
+    names = (
+        "linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "gelu", "logsigmoid",
+        "adaptive_avg_pool1d", "avg_pool1d", "avg_pool2d", "avg_pool3d", "prelu", "pixel_shuffle", "pixel_unshuffle",
+        "channel_shuffle", "cosine_similarity", "pairwise_distance", "pdist", "bilinear", "one_hot", "softplus", "hardshrink",
+        "softshrink", "scaled_dot_product_attention", "pad",
+    )  # fmt: skip
+    return {getattr(nn.functional, name) for name in names if hasattr(nn.functional, name)}
+
+
+class Resolver:
+    """The names of one function of Python.
+
+    Attributes:
+        program: what scripts functions and classes that are met.
+        names: what the function sees, closures before globals.
+        owner: the class whose method it is, for ``super()``.
+    """
+
+    def __init__(self, program: Any, names: Mapping[str, Any], owner: Any = None) -> None:
+        self.program, self.names, self.owner = program, names, owner
+
+    # ---------------------------------------------------------------------------------------------------- names
+
+    def name(self, checker: Any, name: str, place: Place) -> Value | None:
+        """What a name means that the function does not set."""
+        if name in self.names:
+            return self.value_of(self.names[name], name, place)
+        if hasattr(builtins, name):
+            return self.value_of(getattr(builtins, name), name, place)
+        return None
+
+    def value_of(self, value: Any, name: str, place: Place, member: bool = False) -> Value:
+        """What a Python object is in a program; *member* of one that is an attribute of a module."""
+        if isinstance(value, Value):
+            return value
+        found = _builtin(value) if callable(value) else None
+        if found is not None:
+            return found
+        if isinstance(value, python_types.ModuleType):
+            return ModuleValue(self, value, name)
+        if isinstance(value, _CONSTANTS) or value is None:
+            return Plain(tree.Constant(type_of_constant(value), place, value))  # type: ignore[arg-type]
+        if member and isinstance(value, (int, float, complex, str)) and not isinstance(value, enum.Enum):
+            return Plain(tree.Constant(type_of_constant(value), place, value))  # type: ignore[arg-type]
+        if isinstance(value, enum.Enum):
+            return Plain(tree.Constant(type_of_constant(value), place, value))  # type: ignore[arg-type]
+        if isinstance(value, type):
+            return self._class(value, name, place)
+        if isinstance(value, tuple) and value and all(callable(one) for one in value):
+            return TupleValue([self.value_of(one, name, place) for one in value])
+        if isinstance(value, (overloads.OpOverloadPacket, overloads.OpOverload)):
+            packet = getattr(value, "overloadpacket", value)
+            return OperatorValue(f"{packet.namespace}::{packet.__name__}")
+        if callable(value) and not isinstance(value, nn.Module):
+            return self._function(value, name, place)
+        kind = type(value).__name__
+        return UnusableValue(
+            name, f"python value of type '{kind}' cannot be used as a value: {name} is a closed over global variable",
+            "pass it as an argument, or make it an attribute of the module",
+        )  # fmt: skip
+
+    def _class(self, value: Any, name: str, place: Place) -> Value:
+        if value in (polyad.device,):
+            return OperatorValue("aten::device")
+        if value is polyad.Size:
+            return FUNCTIONS["Size"]
+        if value is polyad.Tensor or issubclass(value, polyad.Tensor):
+            return TensorClassValue()
+        if value in (polyad.no_grad, polyad.enable_grad) or getattr(value, "__name__", "") in (
+            "set_grad_enabled",
+            "inference_mode",
+            "autocast",
+            "record_function",
+        ):
+            return NativeValue(name, value)
+        if issubclass(value, BaseException):
+            return UnusableValue(name, f"an exception ({value.__name__}) can only be raised", "raise it")
+        try:
+            return ClassValue(type_of_annotation(value, lambda one: self.program.class_of(one, self, place)))
+        except AnnotationError as error:
+            return UnusableValue(name, f"class {name} cannot be used: {error}")
+
+    def _function(self, value: Any, name: str, place: Place) -> Value:
+        return self.program.function_value(value, self, name, place)  # type: ignore[no-any-return]
+
+    def builtin_method(self, name: str, object: tree.Expression) -> Value | None:
+        """A method of a tensor, a list, a dict, a string or a number, which is an operator."""
+        operator = f"aten::{name}"
+        if object.type == t.TENSOR:
+            if name in ("tolist", "item") or known(operator):
+                if name == "item":
+                    return OperatorValue("aten::item", first=object)
+                if name == "tolist":
+                    return ToListValue(object)
+                return OperatorValue(operator, first=object)
+            method = getattr(polyad.Tensor, name, None)
+            return MethodOfTensor(name, method, object) if callable(method) and not name.startswith("__") else None
+        if object.type == t.STR or isinstance(object.type, (t.ListType, t.DictType)):
+            if name in METHODS or name in ("keys", "values", "items", "pop", "sort", "format"):
+                return OperatorValue(operator, first=object)
+            return None
+        if object.type == t.GENERATOR and name in ("manual_seed", "seed", "initial_seed"):
+            return MethodOfTensor(
+                name, getattr(polyad.Generator, name), object, t.GENERATOR if name == "manual_seed" else t.INT
+            )
+        return None
+
+    # -------------------------------------------------------------------------------------------------- members
+
+    def member(self, checker: Any, object: tree.Expression, name: str, place: Place) -> Value:
+        """An attribute, a method or a property of an instance of a class."""
+        has = object.type
+        if isinstance(has, t.InterfaceType):
+            if name == "__call__" and "forward" in has.methods:
+                name = "forward"
+            if name in has.methods:
+                return MethodValue(object, name, has.methods[name])
+            raise CompileError(f"script: interface {has} has no method {name}", place, fix="declare it there")
+        assert isinstance(has, t.ClassType)
+        if name in has.attributes:
+            type = has.attributes[name]
+            if isinstance(type, t.ClassType) and type.is_module:
+                return self.program.module_value(tree.Attribute(type, place, object, name), type)  # type: ignore[no-any-return]
+            return Plain(tree.Attribute(type, place, object, name))
+        if name in has.constants:
+            return self.program.constant_value(checker, has, name, place)  # type: ignore[no-any-return]
+        if name in has.properties:
+            getter = has.properties[name][0]
+            return MethodValue(object, name, getter).call(checker, [], {}, place)
+        method = has.method("forward" if name == "__call__" and has.is_module else name)
+        if isinstance(method, Value):
+            return self._with_self(method, object)
+        if method is not None:
+            return MethodValue(object, method.name, method)
+        raise self.program.no_member(has, name, place)
+
+    def _with_self(self, value: Value, object: tree.Expression) -> Value:
+        if isinstance(value, PythonValue):
+            return PythonValue(value.function, value.signature, object)
+        return value
+
+    def attribute_target(self, checker: Any, node: ast.Attribute, value: tree.Expression, place: Place) -> tree.Target:
+        """``object.name`` as the target of *value*."""
+        object = (
+            checker.check(node.value)
+            if not isinstance(checker.value(node.value), Plain)
+            else checker.value(node.value).value
+        )
+        has = object.type
+        if not isinstance(has, t.ClassType):
+            raise CompileError(f"script: tried to set an attribute of a value of type {has}: {node.attr}", place)
+        if node.attr in has.attributes:
+            type = has.attributes[node.attr]
+            if convert(value, type, False) is None:
+                raise CompileError(
+                    f"script: attribute '{node.attr}' is of type {type}, and the value of type '{value.type}': "
+                    f"expected a value of type {type} for field {node.attr}", place, fix="convert the value",
+                )  # fmt: skip
+            return tree.AttributeTarget(place, object, node.attr)
+        if node.attr in has.properties and has.properties[node.attr][1] is not None:
+            return tree.AttributeTarget(place, object, node.attr)
+        if self.program.may_define(has, checker):
+            has.attributes[node.attr] = value.type
+            return tree.AttributeTarget(place, object, node.attr)
+        raise CompileError(f"script: tried to set nonexistent attribute: {node.attr}. Did you forget to initialize it in "
+                           "__init__()?", place, fix="set it in __init__")  # fmt: skip
+
+    def superclass(self, checker: Any, node: ast.Call, place: Place) -> Value:
+        """``super()`` in a method."""
+        return self.program.superclass(self, checker, place)  # type: ignore[no-any-return]
+
+    # ---------------------------------------------------------------------------------------------------- calls
+
+    def need(self, schema: Schema, place: Place) -> None:
+        """Refuse an operator that polyad has not."""
+        if schema.name not in _ALWAYS and implementation(schema) is None:
+            raise UnsupportedError(f"script: polyad has no operator {schema.qualified}", place,
+                                   fix="use others; docs/torchscript.md says how to find which")  # fmt: skip
+
+    def native(
+        self,
+        checker: Any,
+        name: str,
+        function: Any,
+        given: list[tree.Expression],
+        named: dict[str, tree.Expression],
+        place: Place,
+    ) -> tree.Expression:
+        """A call of a function of polyad's that has no declaration of PyTorch's."""
+        arguments, annotated, variadic = native.signature_of(function)
+        positional = [one for one in arguments if not one.keyword_only]
+        bound: dict[str, tree.Expression] = {}
+        values, keywords = [], {}
+        for position, value in enumerate(given):
+            if position >= len(positional):
+                if not variadic:
+                    raise CompileError(
+                        f"script: {name} takes {len(positional)} positional arguments, not {len(given)}", place
+                    )
+                values.append(value)
+                continue
+            values.append(self._fit(name, value, positional[position], place))
+            bound[positional[position].name] = value
+        declared = {one.name: one for one in arguments}
+        for key, value in named.items():
+            if key not in declared or key in bound:
+                raise CompileError(f"script: {name}: unknown keyword argument '{key}'", place)
+            keywords[key] = self._fit(name, value, declared[key], place)
+            bound[key] = value
+        for one in arguments:
+            if one.default is NO_DEFAULT and one.name not in bound:
+                raise CompileError(f"script: {name}: argument {one.name} not provided", place)
+        result = native.result_of(name, annotated, bound)
+        if result is None:
+            raise UnsupportedError(
+                f"script: {name}: what it gives is not declared", place, fix="mark its caller with jit.ignore"
+            )
+        return tree.NativeCall(result, place, name, function, values, keywords)
+
+    def _fit(self, name: str, value: tree.Expression, argument: Argument, place: Place) -> tree.Expression:
+        found = convert(value, argument.type, True)
+        if found is None:
+            raise CompileError(
+                f"script: {name}: expected a value of type '{argument.type}' for argument '{argument.name}' but instead "
+                f"found type '{value.type}'", place, fix="convert it",
+            )  # fmt: skip
+        return found
+
+    def default(self, checker: Any, argument: Argument, place: Place) -> tree.Expression:
+        """The default of an argument as an expression."""
+        if isinstance(argument.default, dict) or type_of_constant(argument.default) is None:
+            return tree.Constant(argument.type, place, argument.default)
+        made: tree.Expression = checker.constant(argument.default, place)
+        return (
+            tree.Convert(argument.type, place, made)
+            if isinstance(made.type, t.ListType) and made.type != argument.type and not argument.default
+            else made
+        )
+
+    def signature(self, node: ast.FunctionDef, source: Source, self_type: Type | None) -> tree.Signature:
+        """What a function that is written in *source* takes and gives; what is not annotated is a tensor."""
+        place = source.place(node)
+        arguments: list[Argument] = []
+        if node.args.vararg or node.args.kwarg or node.args.posonlyargs:
+            word = (
+                "variable number of arguments" if node.args.vararg or node.args.kwarg else "positional-only arguments"
+            )
+            raise UnsupportedError(
+                f"script: {node.name}: compiled functions can't take {word}", place, fix="name the arguments"
+            )
+        positional = node.args.args
+        defaults = [NO_DEFAULT] * (len(positional) - len(node.args.defaults)) + [
+            self._evaluated(one, place) for one in node.args.defaults
+        ]
+        for position, (one, default) in enumerate(zip(positional, defaults)):
+            first = position == 0 and self_type is not None
+            type = (
+                self_type
+                if first
+                else t.TENSOR
+                if one.annotation is None
+                else self.annotation(one.annotation, place, source)
+            )
+            arguments.append(Argument(one.arg, type, default))  # type: ignore[arg-type]
+        for one, value in zip(node.args.kwonlyargs, node.args.kw_defaults):
+            type = t.TENSOR if one.annotation is None else self.annotation(one.annotation, place, source)
+            arguments.append(
+                Argument(one.arg, type, NO_DEFAULT if value is None else self._evaluated(value, place), True)
+            )
+        result = None if node.returns is None else self.annotation(node.returns, place, source)
+        return tree.Signature(node.name, arguments, result, node.returns is not None)
+
+    # -------------------------------------------------------------------------------------------------- types
+
+    def annotation(self, node: ast.expr, place: Place, source: Source, several: bool = False) -> Any:
+        """The type that an annotation means; *several* allows a tuple of types."""
+        value = self._evaluated(node, place)
+        for _ in range(3):
+            if isinstance(value, str):
+                value = self._evaluated(ast.parse(value, mode="eval").body, place)
+        if several and isinstance(value, tuple):
+            return tuple([self.type(one, place) for one in value])
+        return self.type(value, place)
+
+    def type(self, annotation: Any, place: Place) -> Type:
+        """The type that a Python object means as an annotation."""
+        if isinstance(annotation, str):
+            return self.annotation(ast.parse(annotation, mode="eval").body, place, place.source)  # type: ignore[no-any-return]
+        try:
+            return type_of_annotation(annotation, lambda one: self.program.class_of(one, self, place))
+        except AnnotationError as error:
+            raise CompileError(
+                f"script: {error}", place, fix="use a type of TorchScript; docs/torchscript.md lists them"
+            ) from None
+
+    def _evaluated(self, node: ast.expr, place: Place) -> Any:
+        """The value of an annotation or a default, which Python has evaluated as well."""
+        code = compile(ast.fix_missing_locations(ast.Expression(node)), "<annotation>", "eval")
+        try:
+            return eval(code, {"__builtins__": builtins, **self.names})  # the user's own source, as Python runs it
+        except Exception as error:
+            raise CompileError(f"script: the annotation or default {ast.unparse(node)} cannot be evaluated: {error}",
+                               place, fix="name what is defined where the function is") from None  # fmt: skip
+
+    def raised(self, checker: Any, node: ast.expr, place: Place) -> tree.Statement:
+        """``raise node``."""
+        call = node if isinstance(node, ast.Call) else None
+        kind = self._evaluated(node.func if call else node, place)
+        if not (isinstance(kind, type) and issubclass(kind, BaseException)):
+            raise CompileError(
+                "script: exceptions must derive from BaseException", place, fix="raise an exception's class"
+            )
+        message = None
+        if call is not None and call.args:
+            parts = [checker.check(one) for one in call.args]
+            message = (
+                parts[0]
+                if len(parts) == 1
+                else checker.operator(
+                    ("aten::str",), [TupleValue([Plain(one) for one in parts]).expression(checker, place)], {}, place
+                )
+            )
+            if message.type != t.STR:
+                message = checker.operator(("aten::str",), [message], {}, place)
+        return tree.Raise(place, kind, message)
+
+    def entered(self, checker: Any, context: tree.Expression, place: Place) -> Type:
+        """The type of what ``with context as x`` gives."""
+        if isinstance(context.type, t.ClassType):
+            for name in ("__enter__", "__exit__"):
+                if context.type.method(name) is None:
+                    raise CompileError(f"script: object returned by with does not have a method {name}", place)
+            return context.type.method("__enter__").signature_for(checker, place).result  # type: ignore[no-any-return]
+        if isinstance(context, tree.NativeCall):
+            return t.NONE
+        raise CompileError(
+            f"script: with statement with a value of type {context.type}",
+            place,
+            fix="use an instance of a scripted class",
+        )
+
+
+_ALWAYS = frozenset(
+    f"aten::{name}" for name in (
+        "__getitem__", "slice", "__contains__", "__is__", "__isnot__", "__not__", "len", "Int", "Float", "Bool",
+        "_set_item", "floordiv", "remainder", "add", "sub", "mul", "div", "eq", "ne", "lt", "le", "gt", "ge", "neg",
+        "__and__", "__or__", "__xor__", "__lshift__", "__rshift__", "str", *METHODS,
+    )
+) | {f"prim::{name}" for name in ("dtype", "device", "layout", "requires_grad", "is_cuda", "is_mps", "is_xpu", "is_cpu", "is_meta", "data",
+     "is_quantized", "is_sparse", "is_mkldnn", "is_nested", "itemsize", "nbytes", "name", "type", "index")} | {
+    "aten::numpy_T", "aten::mT", "aten::mH", "aten::matrix_H", "aten::is_leaf", "aten::grad", "aten::retains_grad", "aten::output_nr"}  # fmt: skip
+"""Operators that become Python's own, or reads of attributes."""
+
+
+class ModuleValue(Value):
+    """A module of Python's, such as ``torch`` or ``math``."""
+
+    def __init__(self, resolver: Resolver, module: Any, name: str) -> None:
+        self.resolver, self.module, self.name = resolver, module, name
+
+    def described(self) -> str:
+        return f"module '{self.name}'"
+
+    def attribute(self, checker: Any, name: str, place: Place) -> Value:
+        try:
+            value = getattr(self.module, name)
+        except AttributeError:
+            raise CompileError(
+                f"script: {self.described()} has no attribute {name}", place, fix="use what it has"
+            ) from None
+        return self.resolver.value_of(value, f"{self.name}.{name}", place, member=True)
+
+
+class TensorClassValue(Value):
+    """``torch.Tensor``, whose methods can be called as functions."""
+
+    def described(self) -> str:
+        return "class Tensor"
+
+    def attribute(self, checker: Any, name: str, place: Place) -> Value:
+        if known(f"aten::{name}"):
+            return OperatorValue(f"aten::{name}")
+        return super().attribute(checker, name, place)
+
+    def call(self, checker: Any, given: list[Value], named: dict[str, Value], place: Place) -> Value:
+        raise UnsupportedError(
+            "script: torch.Tensor(...) isn't supported", place, fix="use torch.tensor or torch.empty"
+        )
+
+
+class MethodOfTensor(Value):
+    """A method that polyad has and PyTorch's declarations have not."""
+
+    def __init__(
+        self, name: str, function: Callable[..., Any], object: tree.Expression, result: Type | None = None
+    ) -> None:
+        self.name, self.function, self.object, self.result = name, function, object, result
+
+    def described(self) -> str:
+        return f"method {self.name}"
+
+    def call(self, checker: Any, given: list[Value], named: dict[str, Value], place: Place) -> Value:
+        if self.result is not None:
+            arguments = [self.object, *[one.expression(checker, place) for one in given]]
+            return Plain(tree.NativeCall(self.result, place, f"Generator.{self.name}", self.function, arguments, {}))
+        return NativeValue(f"Tensor.{self.name}", self.function).call(
+            checker, [Plain(self.object), *given], named, place
+        )
+
+
+class ToListValue(Value):
+    """``x.tolist()``, whose type is the annotation of what it is assigned to."""
+
+    def __init__(self, object: tree.Expression) -> None:
+        self.object = object
+
+    def call(self, checker: Any, given: list[Value], named: dict[str, Value], place: Place) -> Value:
+        wanted = checker.wanted
+        if wanted is None:
+            raise CompileError("script: expected type hint for result of tolist()", place,
+                               fix="annotate what it is assigned to: x: List[int] = y.tolist()")  # fmt: skip
+        schema = Schema("prim::tolist", "", (Argument("self", t.TENSOR),), wanted)
+        return Plain(tree.Operator(wanted, place, schema, [self.object]))

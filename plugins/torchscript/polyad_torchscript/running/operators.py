@@ -1,0 +1,267 @@
+"""How an operator is carried out: as Python's own operator or method where it is of numbers, text, lists and dicts, and
+by polyad's function where it is of tensors.
+
+`implementation` finds the function; `missing` says which there are none of. `EXPRESSIONS` are those that become Python's
+operators (see `running.generate`).
+"""
+
+from __future__ import annotations
+
+import cmath
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import polyad
+from polyad.aten import overloads
+
+from ..operators.schemas import Schema
+from ..types import types as t
+from .futures import Future
+from .values import error_of
+
+__all__ = ["ATTRIBUTES", "METHODS", "implementation"]
+
+_NUMBERS = (t.INT, t.FLOAT, t.BOOL, t.COMPLEX, t.NUMBER)
+
+ATTRIBUTES = {
+    f"prim::{name}": name for name in (
+        "dtype", "device", "layout", "requires_grad", "is_cuda", "is_mps", "is_xpu", "is_cpu", "is_meta", "data",
+        "is_quantized", "is_sparse", "is_mkldnn", "is_nested", "itemsize", "nbytes", "name", "type", "index",
+    )
+} | {"aten::numpy_T": "T", "aten::mT": "mT", "aten::mH": "mH", "aten::matrix_H": "H", "aten::is_leaf": "is_leaf",
+     "aten::grad": "grad", "aten::retains_grad": "retains_grad", "aten::output_nr": "output_nr",
+     "prim::EnumName": "name", "prim::EnumValue": "value"}  # fmt: skip
+"""Operators that read an attribute."""
+
+METHODS = frozenset({
+    "append", "extend", "insert", "remove", "reverse", "clear", "count", "index", "copy", "get", "setdefault",
+    "popitem", "update", "find", "rfind", "rindex", "startswith", "endswith", "isspace", "isalpha", "isnumeric", "islower",
+    "isupper", "istitle", "isprintable", "isalnum", "isdigit", "isdecimal", "isidentifier", "lower", "upper",
+    "swapcase", "capitalize", "title", "expandtabs", "center", "ljust", "rjust", "zfill", "strip", "lstrip", "rstrip",
+    "split", "rsplit", "splitlines", "replace", "partition", "rpartition", "join", "casefold",
+})  # fmt: skip
+"""Methods of lists, dicts and strings that are Python's of the same name."""
+
+
+def _sorted(values: list[Any]) -> list[Any]:
+    return sorted(values)
+
+
+def _sort(values: list[Any], reverse: bool = False) -> None:
+    values.sort(reverse=reverse)
+
+
+def _warn(message: Any, stacklevel: int = 2) -> None:
+    warnings.warn(str(message), stacklevel=stacklevel)
+
+
+def _int(value: Any) -> int:
+    """A number that an operator reads from a tensor."""
+    return int(value.item() if isinstance(value, polyad.Tensor) else value)
+
+
+def _round(value: float) -> float:
+    return float(round(value))
+
+
+def _number(name: str) -> Callable[..., Any]:
+    real, imaginary = getattr(math, name, None), getattr(cmath, name, None)
+
+    def call(value: Any) -> Any:
+        return imaginary(value) if isinstance(value, complex) else real(value)  # type: ignore[misc]
+
+    return call
+
+
+def _maximum(*values: Any) -> Any:
+    return max(*values)
+
+
+def _minimum(*values: Any) -> Any:
+    return min(*values)
+
+
+def _pairs(values: Any) -> Any:
+    return dict(values)
+
+
+def _delete(container: Any, key: Any) -> None:
+    del container[key]
+
+
+def _set_item(container: Any, key: Any, value: Any) -> Any:
+    container[key] = value
+    return container
+
+
+def _add_list(values: list[Any], other: list[Any]) -> list[Any]:
+    values += other
+    return values
+
+
+def _print(*values: Any) -> None:
+    print(*values)  # noqa: T201 - what the program asks for
+
+
+def _assert(condition: bool, message: str = "") -> None:
+    if not condition:
+        raise AssertionError(message)
+
+
+_EXCEPTIONS = {
+    f"builtins.{one.__name__}": one
+    for one in (
+        AssertionError,
+        IndexError,
+        KeyError,
+        NotImplementedError,
+        RuntimeError,
+        TypeError,
+        ValueError,
+        Exception,
+    )
+}
+
+
+def _raise(message: str, kind: str | None = None) -> None:
+    if kind is None and message.startswith("AssertionError: "):
+        kind, message = "builtins.AssertionError", message.removeprefix("AssertionError: ")
+    raise error_of(_EXCEPTIONS.get(kind or ""))(message)
+
+
+def _pop(container: Any, *given: Any) -> Any:
+    return container.pop(*given)
+
+
+def _pow(a: Any, b: Any) -> Any:
+    found = a**b
+    return float(found) if isinstance(found, int) else found
+
+
+def _unwrap(value: Any) -> Any:
+    if value is None:
+        raise RuntimeError("unwrapping None: an Optional that must have a value has none")
+    return value
+
+
+def _arange_list(low: int, high: int | None = None, step: int = 1) -> list[int]:
+    return list(range(low) if high is None else range(low, high, step))
+
+
+def _format(template: str, *values: Any) -> str:
+    return template.format(*values)
+
+
+def _percent(template: str, *values: Any) -> str:
+    return template % values
+
+
+def _wait(future: Future) -> Any:
+    return future.wait()
+
+
+NUMBERS: dict[str, Callable[..., Any]] = {
+    **{f"aten::{name}": _number(name) for name in (
+        "sqrt", "exp", "log", "log10", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh",
+        "acosh", "atanh",
+    )},
+    **{f"aten::{name}": getattr(math, name) for name in (
+        "floor", "ceil", "log1p", "expm1", "erf", "erfc", "gamma", "lgamma", "fabs", "factorial", "degrees", "radians",
+        "atan2", "fmod", "copysign", "ldexp", "frexp", "modf", "gcd", "isnan", "isinf", "isfinite", "pow",
+    )},
+    "aten::log2": math.log2,
+    "aten::mathremainder": math.remainder,
+    "aten::polar": cmath.rect,
+    "aten::angle": cmath.phase,
+    "aten::round": _round,
+    "aten::pow": _pow,
+    "prim::abs": abs,
+    "aten::abs": abs,
+    "prim::max": _maximum,
+    "prim::min": _minimum,
+    "aten::divmod": divmod,
+    "aten::chr": chr,
+    "aten::ord": ord,
+    "aten::hex": hex,
+    "aten::oct": oct,
+    "aten::bin": bin,
+    "aten::hash": hash,
+    "aten::Complex": complex,
+}  # fmt: skip
+"""Operators of numbers, by polyad's or Python's function."""
+
+OTHERS: dict[str, Callable[..., Any]] = {
+    "aten::IntImplicit": _int,
+    "aten::FloatImplicit": float,
+    "aten::ComplexImplicit": complex,
+    "aten::ScalarImplicit": lambda value: value.item(),
+    "aten::sorted": _sorted,
+    "aten::sort": _sort,
+    "aten::warn": _warn,
+    "aten::dict": _pairs,
+    "aten::Delete": _delete,
+    "aten::list": list,
+    "aten::keys": lambda value: list(value.keys()),
+    "aten::values": lambda value: list(value.values()),
+    "aten::items": lambda value: list(value.items()),
+    "aten::pop": _pop,
+    "aten::any": any,
+    "aten::all": all,
+    "aten::sum": sum,
+    "aten::add_": _add_list,
+    "aten::format": _format,
+    "aten::percentFormat": _percent,
+    "aten::_unwrap_optional": _unwrap,
+    "prim::unchecked_unwrap_optional": _unwrap,
+    "aten::size": lambda value: list(value.shape),
+    "aten::device": polyad.device,
+    "aten::wait": _wait,
+    "aten::is_grad_enabled": polyad.is_grad_enabled,
+    "aten::set_grad_enabled": lambda mode: polyad.set_grad_enabled(mode) and None,
+    "aten::is_autocast_enabled": lambda *device: polyad.is_autocast_enabled(*device),
+    "aten::is_autocast_cpu_enabled": lambda: polyad.is_autocast_enabled("cpu"),
+    "aten::manual_seed": lambda seed: polyad.manual_seed(seed) and None,
+    "aten::str": str,
+    "aten::_set_item": _set_item,
+    "prim::RaiseException": _raise,
+    "prim::unchecked_cast": lambda value: value,
+    "prim::rangelist": lambda count: list(range(count)),
+    "aten::__range_length": lambda low, high, step: len(range(low, high, step)),
+    "aten::__derive_index": lambda index, start, step: start + index * step,
+    "prim::Print": _print,
+    "prim::Assert": _assert,
+    "prim::max": _maximum,
+    "prim::min": _minimum,
+    "prim::tolist": lambda value: value.tolist(),
+    "prim::NumToTensor": polyad.tensor,
+    "aten::hash": hash,
+    "aten::get_device": lambda value: value.get_device(),
+    "aten::stride": lambda value, *dim: value.stride(*dim) if dim else list(value.stride()),
+}  # fmt: skip
+"""Operators that are no function of polyad's."""
+
+
+def implementation(schema: Schema) -> Callable[..., Any] | None:
+    """What carries out an operator, None if nothing does."""
+    name = schema.name
+    of_tensors = any(_holds_tensor(argument.type) for argument in schema.arguments) or _holds_tensor(schema.result)
+    if not of_tensors or name in ("prim::max", "prim::min", "prim::abs"):
+        found = NUMBERS.get(name) or OTHERS.get(name)
+        if found is not None:
+            return found
+    if name in OTHERS and not (
+        schema.arguments
+        and name in ("aten::any", "aten::all", "aten::sum", "aten::sort", "aten::values", "aten::add_", "aten::size")
+        and (len(schema.arguments) != 1 or name != "aten::size")
+    ):
+        return OTHERS[name]
+    namespace, _, short = name.partition("::")
+    if namespace != "aten":
+        return None
+    return overloads._call_of("aten", short)
+
+
+def _holds_tensor(type: t.Type) -> bool:
+    return type == t.TENSOR or any(map(_holds_tensor, type.parts()))
