@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import collections
 import enum
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import polyad
@@ -21,12 +21,12 @@ from ..checking.values import ClassValue, FunctionValue, NativeValue, OperatorVa
 from ..checking.written import WRITTEN
 from ..language import tree
 from ..language.source import CompileError, Place, Source, UnsupportedError
-from ..operators.schemas import NO_DEFAULT, known
+from ..operators.schemas import known
 from ..types import types as t
 from ..types.annotations import type_of_constant
 from ..types.types import Type
 from .functions import ScriptFunction, ScriptMethod
-from .program import PROGRAM, Program
+from .program import PROGRAM
 from .resolving import ModuleValue, Resolver
 
 __all__ = ["TextResolver", "TextUnit"]
@@ -216,7 +216,12 @@ def _add_attribute(made: t.ClassType, node: ast.stmt, source: Source, resolver: 
 
 def _literal(node: ast.expr, place: Place) -> Any:
     """A value that is written out: numbers, text, lists and tuples of them, and ``float("inf")``."""
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("float", "complex") and not node.keywords:
+    if (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in ("float", "complex")
+        and not node.keywords
+    ):
         kind = float if node.func.id == "float" else complex
         return kind(*[_literal(one, place) for one in node.args])
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "device":
@@ -288,7 +293,9 @@ class TextResolver(Resolver):
             outer = self.unit.outer(node.id)
             if outer is not None:
                 return self.type(outer, place)
-        raise CompileError(f"script: unknown type name '{ast.unparse(node)}'", place, fix="use a type that the text defines")
+        raise CompileError(
+            f"script: unknown type name '{ast.unparse(node)}'", place, fix="use a type that the text defines"
+        )
 
     def _type_of_parts(self, node: ast.Subscript, place: Place) -> Type:
         word = (_dotted(node.value) or "").rpartition(".")[2]
@@ -311,7 +318,9 @@ class TextResolver(Resolver):
             return t.FutureType(inner[0])
         if word == "Final":
             return inner[0]
-        raise CompileError(f"script: unknown type constructor {word}", place, fix="use List, Dict, Tuple, Optional or Union")
+        raise CompileError(
+            f"script: unknown type constructor {word}", place, fix="use List, Dict, Tuple, Optional or Union"
+        )
 
     def _evaluated(self, node: ast.expr, place: Place) -> Any:
         """A default, which must be written out."""
@@ -325,7 +334,9 @@ class TextResolver(Resolver):
         name = (_dotted(call) or "").rpartition(".")[2]
         kind = _EXCEPTIONS.get(name)
         if kind is None:
-            raise CompileError(f"script: {name or 'this'} is no exception", place, fix="raise one of Python's exceptions")
+            raise CompileError(
+                f"script: {name or 'this'} is no exception", place, fix="raise one of Python's exceptions"
+            )
         message = None
         if isinstance(node, ast.Call) and node.args:
             message = checker.check(node.args[0])
@@ -364,7 +375,14 @@ class TorchValue(Value):
         if known(f"aten::{name}"):
             return OperatorValue(f"aten::{name}")
         value = getattr(polyad, name, None)
-        if isinstance(value, (DType, polyad.layout, polyad.memory_format)) or name in ("nn", "jit", "linalg", "fft", "special", "no_grad"):
+        if isinstance(value, (DType, polyad.layout, polyad.memory_format)) or name in (
+            "nn",
+            "jit",
+            "linalg",
+            "fft",
+            "special",
+            "no_grad",
+        ):
             if isinstance(value, type(polyad.nn)):
                 return ModuleValue(self.resolver, value, f"torch.{name}")
             return self.resolver.value_of(value, name, place)
@@ -386,7 +404,9 @@ class OpsValue(Value):
                 return NativeValue(name.replace("nn_functional_", "nn.functional."), function)
         if known(f"{self.namespace}::{name}"):
             return OperatorValue(f"{self.namespace}::{name}")
-        raise UnsupportedError(f"script: unknown builtin op: {self.namespace}::{name}", place, fix="polyad has no such operator")
+        raise UnsupportedError(
+            f"script: unknown builtin op: {self.namespace}::{name}", place, fix="polyad has no such operator"
+        )
 
 
 def _native_function(name: str) -> Any:

@@ -169,7 +169,7 @@ def _default(text: str) -> Any:
 def _result(text: str) -> Type:
     if text == "()":
         return t.NONE
-    if not text.startswith("("):
+    if not (text.startswith("(") and text.endswith(")")):
         return _type(text.split(" ")[0] if not text.startswith("Dict") else text)[0]
     parts = list(_split(text[1:-1]))
     if len(parts) == 1:
