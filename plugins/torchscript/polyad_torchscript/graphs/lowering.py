@@ -55,8 +55,9 @@ class _Lowering:
         if name is None or not name.isidentifier() or name.startswith("_"):
             self._count += 1
             return Value(str(self._count), type)
-        self._used[name] = self._used.get(name, 0) + 1
-        return Value(f"{name}.{self._used[name]}", type)
+        count = self._used.get(name, 0)
+        self._used[name] = count + 1
+        return Value(f"{name}.{count}" if count else name, type)
 
     def node(self, kind: str, inputs: list[Value], type: Type | None = None, **fixed: Any) -> Value:
         """A node with one result, or none if *type* is None."""

@@ -16,7 +16,7 @@ from ..language.printing import print_function
 from ..language.source import CompileError, Place, Source
 from ..operators.schemas import NO_DEFAULT
 from ..running.generate import compile_function
-from ..running.values import is_value_of
+from ..running.values import error_of, is_value_of
 from ..types import types as t
 from ..types.annotations import type_of_constant
 from ..types.types import Type

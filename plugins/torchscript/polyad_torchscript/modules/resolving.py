@@ -395,14 +395,22 @@ class Resolver:
 
     def type(self, annotation: Any, place: Place) -> Type:
         """The type that a Python object means as an annotation."""
+        if isinstance(annotation, typing.ForwardRef):
+            annotation = annotation.__forward_arg__
         if isinstance(annotation, str):
             return self.annotation(ast.parse(annotation, mode="eval").body, place, place.source)  # type: ignore[no-any-return]
         try:
-            return type_of_annotation(annotation, lambda one: self.program.class_of(one, self, place))
+            return type_of_annotation(annotation, lambda one: self._named_type(one, place))
         except AnnotationError as error:
             raise CompileError(
                 f"script: {error}", place, fix="use a type of TorchScript; docs/torchscript.md lists them"
             ) from None
+
+    def _named_type(self, annotation: Any, place: Place) -> Type | None:
+        """The type of a class, or of what names one."""
+        if isinstance(annotation, (str, typing.ForwardRef)):
+            return self.type(annotation, place)
+        return self.program.class_of(annotation, self, place)  # type: ignore[no-any-return]
 
     def _evaluated(self, node: ast.expr, place: Place) -> Any:
         """The value of an annotation or a default, which Python has evaluated as well."""

@@ -170,7 +170,7 @@ def _result(text: str) -> Type:
     if text == "()":
         return t.NONE
     if not (text.startswith("(") and text.endswith(")")):
-        return _type(text.split(" ")[0] if not text.startswith("Dict") else text)[0]
+        return _type(text)[0]
     parts = list(_split(text[1:-1]))
     if len(parts) == 1:
         return _result(parts[0])
