@@ -287,6 +287,10 @@ class InvalidGraph(PolyadError, RuntimeError):
     """A graph, or the text of one, that no capture writes: its nodes and values do not fit together."""
 
 
+class BakedSize(PolyadError, RuntimeError):
+    """A function does something else for inputs of other sizes, so that no graph is true for all."""
+
+
 class PackageMissing(PolyadError, ImportError):
     """A package that an extra brings is not installed."""
 

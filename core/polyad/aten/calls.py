@@ -133,19 +133,135 @@ def embedding(weight: Tensor, indices: Tensor, padding_idx: int = -1, *scale: An
     return PUBLIC["nn.functional.embedding"].call(indices, weight, None if padding_idx < 0 else padding_idx)
 
 
-@carries_out("var")
-def var(self: Tensor, dim: Any = None, *, correction: Any = 1, keepdim: bool = False) -> Any:
-    """With the correction by name alone."""
-    return PUBLIC["var"].call(self, dim, correction=correction, keepdim=keepdim)
+def _spread(name: str) -> Callable[..., Any]:
+    def call(
+        self: Tensor, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: Any = None
+    ) -> Any:
+        if isinstance(dim, bool):  # the overload without dims
+            dim, unbiased = None, dim
+        by = correction if correction is not None else int(unbiased)
+        return PUBLIC[name].call(self, dim, correction=by, keepdim=keepdim)
+
+    return call
 
 
-@carries_out("std")
-def std(self: Tensor, dim: Any = None, *, correction: Any = 1, keepdim: bool = False) -> Any:
-    """With the correction by name alone."""
-    return PUBLIC["std"].call(self, dim, correction=correction, keepdim=keepdim)
+for _name in ("var", "std", "var_mean", "std_mean"):
+    carries_out(_name)(_spread(_name))
 
 
 @carries_out("linalg_vector_norm")
 def vector_norm(self: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """The norm of vectors."""
     return PUBLIC["linalg.vector_norm"].call(self, ord, dim, keepdim, dtype=dtype)
+
+
+# ------------------------------------------------------------------------------------------ other numbers of arguments
+
+
+def _scaled(name: str) -> Callable[..., Any]:
+    return lambda self, other, alpha=1: PUBLIC[name].call(self, other, alpha=alpha)
+
+
+def _scaled_in_place(name: str) -> Callable[..., Any]:
+    return lambda self, other, alpha=1: getattr(self, name)(other, alpha=alpha)
+
+
+for _name in ("add", "sub", "subtract"):
+    carries_out(_name)(_scaled(_name))
+    carries_out(f"{_name}_")(_scaled_in_place(f"{_name}_"))
+
+
+@carries_out("alias")
+def alias(self: Tensor) -> Any:
+    """Another tensor over the same memory."""
+    return self.view_as(self)
+
+
+@carries_out("unfold")
+def unfold(self: Tensor, dimension: int, size: int, step: int) -> Any:
+    """Windows of a dimension."""
+    return self.unfold(dimension, size, step)
+
+
+@carries_out("to")
+def to(self: Tensor, *args: Any, layout: Any = None, pin_memory: Any = None, **named: Any) -> Any:
+    """Of another dtype or on another device; positions after a dtype are non_blocking, copy and memory_format."""
+    if len(args) > 2 and args[-1] is None:
+        args = args[:-1]
+    return self.to(*args, **{key: value for key, value in named.items() if value is not None})
+
+
+@carries_out("tensordot")
+def tensordot(self: Tensor, other: Tensor, dims_self: Sequence[int], dims_other: Sequence[int]) -> Any:
+    """The product over pairs of dimensions."""
+    return PUBLIC["tensordot"].call(self, other, (list(dims_self), list(dims_other)))
+
+
+@carries_out("nonzero_numpy")
+def nonzero_numpy(self: Tensor) -> Any:
+    """The positions in each dimension."""
+    return list(PUBLIC["nonzero"].call(self, as_tuple=True))
+
+
+def _three(found: Any, inverse: bool, counts: bool) -> Any:
+    """The result of unique with an empty tensor for what was not asked for."""
+    found = list(found) if isinstance(found, tuple) else [found]
+    nothing = found[0].new_empty((0,), dtype=_int64())
+    values = found.pop(0)
+    return values, found.pop(0) if inverse else nothing, found.pop(0) if counts else nothing
+
+
+def _int64() -> Any:
+    from ..base.dtypes import int64
+
+    return int64
+
+
+@carries_out("_unique2")
+def unique2(self: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False) -> Any:
+    """The different elements."""
+    found = PUBLIC["unique"].call(self, sorted, return_inverse, return_counts)
+    return _three(found, return_inverse, return_counts)
+
+
+@carries_out("unique_dim")
+def unique_dim(
+    self: Tensor, dim: int, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False
+) -> Any:
+    """The different slices."""
+    found = PUBLIC["unique"].call(self, sorted, return_inverse, return_counts, dim)
+    return _three(found, return_inverse, return_counts)
+
+
+@carries_out("unique_consecutive")
+def unique_consecutive(
+    self: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Any:
+    """The elements without repetitions."""
+    found = PUBLIC["unique_consecutive"].call(self, return_inverse, return_counts, dim)
+    return _three(found, return_inverse, return_counts)
+
+
+_SCALES = (("backward", "ortho", "forward"), ("forward", "ortho", "backward"))
+"""How a transform is scaled by PyTorch's number, of transforms to and from frequencies."""
+
+
+@carries_out("_fft_r2c")
+def fft_r2c(self: Tensor, dim: Sequence[int], normalization: int, onesided: bool) -> Any:
+    """From real numbers; all frequencies unless *onesided*."""
+    norm = _SCALES[0][normalization]
+    return PUBLIC["fft.rfftn" if onesided else "fft.fftn"].call(self, dim=list(dim), norm=norm)
+
+
+@carries_out("_fft_c2c")
+def fft_c2c(self: Tensor, dim: Sequence[int], normalization: int, forward: bool) -> Any:
+    """Of complex numbers."""
+    norm = _SCALES[0 if forward else 1][normalization]
+    return PUBLIC["fft.fftn" if forward else "fft.ifftn"].call(self, dim=list(dim), norm=norm)
+
+
+@carries_out("_fft_c2r")
+def fft_c2r(self: Tensor, dim: Sequence[int], normalization: int, last_dim_size: int) -> Any:
+    """To real numbers, of which the last dimension has *last_dim_size*."""
+    sizes = [*[self.shape[one] for one in dim[:-1]], last_dim_size]
+    return PUBLIC["fft.irfftn"].call(self, sizes, list(dim), norm=_SCALES[1][normalization])

@@ -135,7 +135,7 @@ def _call_of(namespace: str, name: str) -> Callable[..., Any] | None:
     if namespace != "aten":
         return OPS[name].call if name in OPS else None
     if not CALLS:
-        from . import calls as calls  # fills it
+        from . import calls as calls, neural as neural  # fill it
     if name in CALLS:
         return CALLS[name]
     for space in _SPACES:

@@ -107,10 +107,6 @@ ABSENT: dict[str, Absence] = {
         "files say where a tensor was by its device", "polyad.load(f, map_location=function)"
     ),
     "serialization.skip_data": Absence("a file has the data of its tensors", "shapes and dtypes in a dict, saved"),
-    "jit.load": Absence("there are no files of compiled code", "polyad.load, which reads the tensors of other files"),
-    "jit.save": Absence(
-        "there are no files of compiled code", "polyad.save(model.state_dict(), f), and the class of the model to load"
-    ),
     **dict.fromkeys(
         ("distributed.init_process_group", "nn.parallel.DistributedDataParallel", *BY_PROCESSES), _ONE_PROCESS
     ),

@@ -3,13 +3,15 @@
 values.py      memory, tensors over it at one time, constants, numbers that are read
 graph.py       calls in their order: `Node`, `Graph`
 structure.py   tensors inside of nested lists, tuples and dicts
+expressions.py sizes that are computed from symbols
+sizes.py       a graph for all sizes, at given sizes
 replay.py      the same calls again
 whole.py       graphs that a backend compiles as a whole
 building.py    how a graph is written, by a tracer or from a text
 passes/        graphs to graphs that do the same with less work
 verify.py      whether a graph can be what it says
 text.py        how a graph prints, and
-parsing.py     how that is read; number_lines.py does both for numbers
+parsing.py     how that is read; number_lines.py and size_lines.py do both for numbers and symbols
 
 Invariants: a graph is not changed, a pass makes another. Each value is made before it is used, by one node or from
 outside. A value that is used names the present version of its storage; each write makes the next.
@@ -20,7 +22,7 @@ from __future__ import annotations
 from .graph import Graph, Node
 from .parsing import parse
 from .passes import apply, optimize
-from .values import Constant, Draw, ModuleCall, Number, Scalar, Storage, Value
+from .values import Constant, Draw, ModuleCall, Number, Scalar, Storage, Symbol, Value
 from .verify import verify
 
 __all__ = [
@@ -32,6 +34,7 @@ __all__ = [
     "Number",
     "Scalar",
     "Storage",
+    "Symbol",
     "Value",
     "apply",
     "optimize",

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..base.shapes_and_strides import Layout, reach
 from .graph import Graph, Node, numbers, with_frees
-from .values import Constant, Draw, Number, Role, Storage, Value
+from .values import Constant, Draw, Number, Role, Storage, Symbol, Value
 
 if TYPE_CHECKING:
     from ..base.device import Device
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from ..dispatch.modes import Setting
     from ..random.generator import Generator
     from ..tensor import Tensor
+    from .expressions import Size
 
 
 class Memory:
@@ -43,6 +45,7 @@ class Seen(NamedTuple):
     layout: Layout
     requires_grad: bool
     earlier: int | None
+    general: tuple[Size, ...] | None = None
 
 
 class Draft:
@@ -53,7 +56,7 @@ class Draft:
         memories: the storages so far, by number.
         nodes: the calls so far.
         constants: numbers of values with their tensors, and whether these keep their shape.
-        numbers, settings, ends: as of `Graph`.
+        numbers, settings, ends, symbols: as of `Graph`.
     """
 
     def __init__(self) -> None:
@@ -64,6 +67,7 @@ class Draft:
         self.numbers: list[Number] = []
         self.settings: list[tuple[Setting, Any]] = []
         self.ends: list[tuple[Generator, Draw]] = []
+        self.symbols: list[Symbol] = []
 
     def copied(self) -> Draft:
         """The same, to go on from."""
@@ -85,7 +89,7 @@ class Draft:
         values = [Value(number, seen.name, storages[seen.memory], *seen[2:]) for number, seen in enumerate(self.seen)]
         constants = [Constant(values[number], tensor, fixed) for number, tensor, fixed in self.constants]
         nodes = with_frees(self.nodes, values, outputs)
-        outside = self.numbers, self.settings, self.ends
+        outside = self.numbers, self.settings, self.ends, self.symbols
         return Graph(name, list(storages.values()), values, constants, nodes, arguments, outputs, *outside)
 
     def _storages(self, arguments: Any, outputs: Any) -> dict[int, Storage]:
@@ -107,3 +111,12 @@ def end_of(dtype: DType, layout: Layout) -> int:
     """Where in its storage a tensor ends, in bytes."""
     shape, strides, offset = layout
     return 0 if 0 in shape else (offset + reach(shape, strides)) * dtype.itemsize
+
+
+def ends_of(values: Iterable[Value]) -> dict[int, int]:
+    """How many bytes of each storage *values* reach."""
+    ends: dict[int, int] = {}
+    for value in values:
+        number = value.storage.number
+        ends[number] = max(ends.get(number, 0), end_of(value.dtype, value.layout))
+    return ends

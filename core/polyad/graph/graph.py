@@ -16,7 +16,7 @@ from ..dispatch.op import OPS, Op
 from ..random.generator import Generator, default_generator
 from ..tensor import Tensor
 from .structure import Ref, leaves_of
-from .values import Constant, Draw, ModuleCall, Number, Scalar, Storage, Value
+from .values import Constant, Draw, ModuleCall, Number, Scalar, Storage, Symbol, Value
 
 if TYPE_CHECKING:
     from ..dispatch.modes import Setting
@@ -109,6 +109,7 @@ class Graph:
         numbers: what each replay reads of the program's numbers.
         ends: where the generators stand after the call, so that all draws can be reserved at once.
         settings: what else the function read of settings and decided by, with what it was; a replay compares it.
+        symbols: the sizes that each replay reads off tensors; there are none in the graph of one example.
     """
 
     name: str
@@ -121,7 +122,9 @@ class Graph:
     numbers: list[Number] = field(default_factory=list)
     settings: list[tuple[Setting, Any]] = field(default_factory=list, repr=False)
     ends: list[tuple[Generator, Draw]] = field(default_factory=list)
+    symbols: list[Symbol] = field(default_factory=list)
     _asked: list[Compiled | None] = field(default_factory=list, repr=False)
+    _fixed: dict[tuple[int, ...], Graph] = field(default_factory=dict, repr=False)
 
     @property
     def compiled(self) -> bool:

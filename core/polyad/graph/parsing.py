@@ -28,8 +28,10 @@ from ..interop.numpy import frombuffer
 from ..random.generator import Generator, default_generator
 from ..tensor import Tensor
 from .building import Draft, Memory, Seen
+from .expressions import SizeRef, evaluated
 from .graph import Graph, Node
 from .number_lines import DRAWS, read_draws, read_end, read_number
+from .size_lines import IS_SYMBOL, Said, read_operations, read_symbol, repeated
 from .structure import NumberRef, Ref, leaves_of, replace
 from .text import BODY, PLAIN_NAME, VERSION, named
 from .values import Draw, ModuleCall, Refusal, Scalar
@@ -46,7 +48,7 @@ _TOKEN = re.compile(
     | (?P<value>%(?:{_QUOTED}|{PLAIN_NAME.pattern})(?:@\d+)?)
     | (?P<number>-?\d+(?:\.\d+)?(?:e[+-]?\d+)?|-inf\b)
     | (?P<name>[A-Za-z_][\w.]*(?::{{1,2}}\w+)*(?:@\d+)?)
-    | (?P<mark>\.\.\.|[()\[\]{{}},=:;$\#])
+    | (?P<mark>\.\.\.|//|\*\*|-(?=\s)|[+*/]|%(?=\s)|[()\[\]{{}},=:;$\#])
     | (?P<code><.*>)
     )""",
     re.VERBOSE | re.ASCII,
@@ -63,6 +65,15 @@ _WORDS: dict[str, Any] = {
     "None": None, "True": True, "False": False, "inf": math.inf, "nan": math.nan,
     "default_generator": default_generator, **dtypes.BY_NAME, **_FORMATS,
 }  # fmt: skip
+
+
+_CALLED = {"data", "device", "complex", "slice", "generator", "body", "refusal", "repeat", "Layout"}
+"""Words with brackets behind them."""
+
+
+def is_free(name: str) -> bool:
+    """Whether a symbol may have this name: it means nothing else in a text."""
+    return name.isascii() and name.isidentifier() and name not in _WORDS and name not in _CALLED
 
 
 def parse(text: str, state: Mapping[str, Any] | None = None) -> Graph:
@@ -139,8 +150,17 @@ class Wrong(Exception):
 class _Reader:
     """What reads a graph, a body of a call *within* another from a line on, so many levels deep."""
 
-    def __init__(self, state: Mapping[str, Any], first: int = 0, within: str = "", level: int = 0) -> None:
+    def __init__(
+        self,
+        state: Mapping[str, Any],
+        first: int = 0,
+        within: str = "",
+        level: int = 0,
+        symbols: Mapping[str, int] | None = None,
+    ) -> None:
         self.state, self.first, self.within, self.level = state, first, within, level
+        self.symbols = dict(symbols or {})
+        self.said: list[Said] = []
         self.bodies: list[Graph] = []
         self.draft = Draft()
         self.labels: dict[str, int] = {}
@@ -190,7 +210,8 @@ class _Reader:
         found: list[Graph] = []
         for at, end in pairwise([*heads, len(lines)]):
             within = f"{self.within}, node {len(self.draft.nodes)}, body {len(found)}"
-            found.append(_Reader(self.state, self.first + first + at, within, self.level + 1).read(lines[at:end]))
+            reader = _Reader(self.state, self.first + first + at, within, self.level + 1, self.symbols)
+            found.append(reader.read(lines[at:end]))
         return found
 
     def head(self, text: str) -> tuple[str, tuple[Any, ...], dict[str, Any]]:
@@ -219,12 +240,16 @@ class _Reader:
             if size < memories[number].nbytes:
                 raise Wrong(f"storage s{number} has {size} bytes, and {memories[number].nbytes} are shown of it")
             memories[number].nbytes = size
+        for said in self.said:
+            self.draft.symbols.append(said.symbol(self.resolved(_Name(said.label)).number))
         return self.draft.finish(name, arguments, outputs)
 
     # ------------------------------------------------------------------------------------------------ rows
 
     def row(self, line: _Line) -> None:
-        if line.kind == "name" and re.fullmatch(r"s\d{1,9}", line.token):
+        if IS_SYMBOL.match(line.text):
+            self.symbol(line)
+        elif line.kind == "name" and re.fullmatch(r"s\d{1,9}", line.token):
             number = int(line.step()[1:])
             if number in self.sizes:
                 raise Wrong(f"storage s{number} is said twice")
@@ -265,6 +290,14 @@ class _Reader:
         elif kind != "input":
             raise Wrong(f"{label} is neither input nor constant")
         return True
+
+    def symbol(self, line: _Line) -> None:
+        said = read_symbol(line, self.integer)
+        self.end(line)
+        if said.name in self.symbols or not is_free(said.name):
+            raise Wrong(f"{said.name[:40]} is said twice, or has another meaning")
+        self.symbols[said.name] = said.captured[0]
+        self.said.append(said)
 
     def number(self, line: _Line) -> bool:
         """Take a number from outside, if the line is that."""
@@ -368,14 +401,15 @@ class _Reader:
         dtype = _WORDS.get(line.of_kind("name", "a dtype"))
         if not isinstance(dtype, dtypes.DType):
             raise Wrong("there is no such dtype")
-        shape = self.sizes_of(line)
+        sizes = self.sizes_of(line)
+        shape = self.first_sizes(sizes)
         line.take("on")
         device = Device(line.of_kind("name", "a device"))
         line.take("in")
         place, _, version = line.of_kind("name", "a storage").partition("@")
         if not re.fullmatch(r"s\d{1,9}", place) or len(version) > 9:
             raise Wrong(f"{place[:20]!r} is no storage")
-        strides = self.sizes_of(line) if line.skip("by") else contiguous_strides(shape)
+        strides = self.first_sizes(self.sizes_of(line)) if line.skip("by") else contiguous_strides(shape)
         offset = self.integer(line) if line.skip("from") else 0
         layout = Layout(shape, strides, offset)
         if len(strides) != len(shape) or any(size < 0 for size in shape) or not is_addressable(shape, dtype.itemsize):
@@ -392,7 +426,8 @@ class _Reader:
             raise Wrong(f"storage {place} is on {self.draft.memories[memory].device}, not on {device}")
         count = int(version or 0)
         self.draft.memories[memory].version = max(count, self.draft.memories[memory].version)
-        return lambda name, earlier: Seen(name, memory, count, dtype, layout, needs_grad, earlier)
+        general = None if sizes == shape else sizes
+        return lambda name, earlier: Seen(name, memory, count, dtype, layout, needs_grad, earlier, general)
 
     def add(self, label: str, seen: Callable[[str, int | None], Seen]) -> int:
         name, earlier = self.split(label)
@@ -482,6 +517,11 @@ class _Reader:
         return [value for _, value in found]
 
     def literal(self, line: _Line) -> Any:
+        """A value, or an expression of sizes."""
+        first = self.plain(line)
+        return read_operations(line, first, self.plain) if self.symbols else first
+
+    def plain(self, line: _Line) -> Any:
         kind, token = line.kind, line.token
         if kind == "code":
             raise Wrong(f"{token[:60]} has no text: it is an object or code of the program's, or data cut short")
@@ -523,6 +563,8 @@ class _Reader:
         return found
 
     def word(self, line: _Line, name: str) -> Any:
+        if name in self.symbols:
+            return SizeRef(name)
         if name in _WORDS:
             return _WORDS[name]
         if not line.skip("("):
@@ -552,6 +594,8 @@ class _Reader:
             if values[0] not in kinds:
                 raise Wrong(f"there is no error {values[0][:60]}")
             return Refusal(kinds[values[0]], values[1])
+        if name == "repeat" and len(values) == 2:
+            return repeated(*values)
         if name == "data" and len(values) in (2, 3):
             return _data(*values)
         raise Wrong(f"{name[:60]}(...) has no meaning")
@@ -568,14 +612,22 @@ class _Reader:
             raise Wrong(f"{value!r} is no size")
         return value
 
-    def sizes_of(self, line: _Line) -> tuple[int, ...]:
+    def sizes_of(self, line: _Line) -> tuple[Any, ...]:
         if line.token != "(":
             raise Wrong("sizes are missing")
         found = self.literal(line)
         sizes = found if isinstance(found, tuple) else (found,)
-        if any(type(size) is not int or abs(size) >= 2**63 for size in sizes):
+        if any(type(size) is not int or abs(size) >= 2**63 for size in self.first_sizes(sizes)):
             raise Wrong("sizes are no numbers")
         return sizes
+
+    def first_sizes(self, sizes: tuple[Any, ...]) -> tuple[int, ...]:
+        """*sizes* for the symbols' sizes in the first capture."""
+        try:
+            found: tuple[int, ...] = evaluated(sizes, self.symbols)
+        except (ArithmeticError, TypeError) as error:
+            raise Wrong(f"sizes cannot be computed: {error}") from error
+        return found
 
     @staticmethod
     def end(line: _Line) -> None:

@@ -16,6 +16,7 @@ from ..errors import ArgumentError, ArgumentTypeError, AutogradError, DeviceErro
 from ..random.generator import Generator
 from ..tensor import Tensor
 from .graph import Graph, Node, drawn_within
+from .sizes import fixed_for
 from .structure import NumberRef, Ref, leaves, leaves_of, replace
 from .values import Draw, Value
 from .whole import compile_graph
@@ -23,6 +24,8 @@ from .whole import compile_graph
 
 def replay(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What `Graph.__call__` gives."""
+    if graph.symbols:
+        graph = _at_sizes(graph, args, kwargs)
     numbers, kwargs = _numbers(graph, kwargs)
     found = _bind(graph, args, kwargs)
     for constant in graph.constants:
@@ -30,6 +33,18 @@ def replay(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             _check(graph, f"constant {constant.value.name}", constant.value, constant.tensor)
         found[constant.value.number] = constant.tensor
     return _run(graph, found, numbers)
+
+
+def _at_sizes(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Graph:
+    """The graph at the sizes that the inputs have."""
+    given = _arguments((args, kwargs))
+    tensors: dict[int, Any] = {}
+    names: dict[int, str] = {}
+    for path, leaf in _arguments(graph.arguments).items():
+        if isinstance(leaf, Ref):
+            tensors.setdefault(leaf.number, given.get(path))
+            names.setdefault(leaf.number, graph.values[leaf.number].name)
+    return fixed_for(graph, tensors, names)
 
 
 def as_function(graph: Graph) -> Callable[..., list[Tensor]]:

@@ -14,7 +14,9 @@ that are not row-major, ``from 4`` is an offset. ``%a@1; %b@1 = add_(...)``: the
 that is larger than what is shown of it has a line, ``s0  96 bytes``, and so has each call of a submodule, which nodes
 then name, and each number that a replay reads: ``$lr  float  # 0.1 from "SGD.param_groups[0]['lr']"``. A call that
 ``draws 2 from 5`` gets two blocks of four random words, the first of them five blocks behind where the generator stood
-when the whole call began; ``default_generator  ends at 7`` says where it stands afterwards.
+when the whole call began; ``default_generator  ends at 7`` says where it stands afterwards. A graph for all sizes has
+a line for each symbol, ``batch  size  # dim 0 of %x, captured 4, 5, 9, from 2 to 64``, and expressions such as
+``2*batch`` in shapes and arguments; strides and offsets are those of the sizes that were captured first.
 
 Invariant: `polyad.graph.parse` reads what is written in full as an equal graph, whose text is the same. What has no
 text, such as a function of the program's, is written in angle brackets, which is refused by name.
@@ -38,15 +40,17 @@ from ..dispatch.effects import EFFECTS, Effect, Result
 from ..dispatch.inplace import InPlace, inplace_effect
 from ..dispatch.op import ATTRIBUTES, OPS, PUBLIC, Op
 from ..random.generator import Generator
-from .building import end_of
+from .building import ends_of
+from .expressions import Expression, names_of
 from .graph import Graph, Node
 from .number_lines import written_draws, written_end, written_number
+from .size_lines import written_symbol
 from .structure import NumberRef, Ref
 from .values import Refusal, Scalar, Value
 
-VERSION = 2
+VERSION = 3
 """The version of the text: raised when something is written that earlier readers do not know. A graph is written in the
-earliest that says it: since 2 calls have bodies, and there are numbers.
+earliest that says it: since 2 calls have bodies, and there are numbers; since 3 there are symbols.
 """
 BODY = " " * 8
 """What the lines of a call's bodies begin with."""
@@ -66,6 +70,15 @@ def written(graph: Graph, exact: bool) -> str:
     return _Writer(graph, exact).text()
 
 
+def general(graph: Graph) -> bool:
+    """Whether there are expressions of sizes in it."""
+    return (
+        bool(graph.symbols)
+        or any(value.general for value in graph.values)
+        or bool(names_of([node.args for node in graph]))
+    )
+
+
 def labels_of(values: list[Value]) -> list[str]:
     """What each value is called: its tensor's name, and which of the tensor's values it is, if not the first."""
     counts: list[int] = []
@@ -75,15 +88,6 @@ def labels_of(values: list[Value]) -> list[str]:
         name = value.name if PLAIN_NAME.fullmatch(value.name) else json.dumps(value.name)
         labels.append(f"%{name}@{counts[-1]}" if counts[-1] else f"%{name}")
     return labels
-
-
-def ends_of(graph: Graph) -> dict[int, int]:
-    """How many bytes of each storage the graph's values reach."""
-    ends: dict[int, int] = {}
-    for value in graph.values:
-        number = value.storage.number
-        ends[number] = max(ends.get(number, 0), end_of(value.dtype, value.layout))
-    return ends
 
 
 class _Writer:
@@ -96,9 +100,10 @@ class _Writer:
 
     def text(self) -> str:
         graph = self.graph
-        ends = ends_of(graph)
+        ends = ends_of(graph.values)
         larger = [one for one in graph.storages if one.nbytes != ends[one.number]]
-        rows = [(f"s{one.number}", f"{one.nbytes} bytes", "") for one in larger]
+        rows = [(one.name, "size", written_symbol(one, self.labels[one.value])) for one in graph.symbols]
+        rows += [(f"s{one.number}", f"{one.nbytes} bytes", "") for one in larger]
         rows += [(self.labels[value.number], self.described(value), "# input") for value in graph.inputs]
         for constant in graph.constants:
             remark = "# constant, by reference" + ("" if constant.fixed else ", resized")
@@ -113,7 +118,7 @@ class _Writer:
         for at in reversed(range(len(graph.nodes))):
             lines[first + at + 1 : first + at + 1] = self.below(graph.nodes[at])
         args, kwargs = graph.arguments
-        version = VERSION if graph.numbers or any(node.bodies for node in graph.nodes) else 1
+        version = 3 if general(graph) else 2 if graph.numbers or any(node.bodies for node in graph.nodes) else 1
         head = f"graph {version} of {json.dumps(graph.name)} ({self.given(args, kwargs)})"
         return "\n".join([head, *lines, f"    return {self.literal(graph.outputs)}"])
 
@@ -186,6 +191,8 @@ class _Writer:
             return self.labels[item.number]
         if isinstance(item, NumberRef):
             return f"${item.name}"
+        if isinstance(item, Expression):
+            return str(item)
         if isinstance(item, (list, tuple)):
             return self.sequence(item)
         if isinstance(item, dict):

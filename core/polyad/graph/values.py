@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ..base.dtypes import DType
     from ..base.shapes_and_strides import Layout, Shape
     from ..tensor import Tensor
+    from .expressions import Size
 
 Role = Literal["input", "state", "output", "temporary"]
 """Whose memory a storage is: an input's, a constant's, that of a new result, or the graph's alone."""
@@ -54,6 +55,8 @@ class Value:
         requires_grad: whether it required a gradient when it was captured.
         earlier: the number of the same tensor's value before it was written to, or shown other memory; None for the
             first.
+        general: the shape with expressions in place of the sizes that follow from symbols; None where none does. The
+            layout is that of the first of the sizes for which the graph was captured.
     """
 
     number: int
@@ -64,6 +67,12 @@ class Value:
     layout: Layout
     requires_grad: bool = False
     earlier: int | None = None
+    general: tuple[Size, ...] | None = None
+
+    @property
+    def sizes(self) -> tuple[Size, ...]:
+        """The shape, with expressions where sizes follow from symbols."""
+        return self.layout.shape if self.general is None else self.general
 
     @property
     def shape(self) -> Shape:
@@ -76,7 +85,28 @@ class Value:
         return self.storage.device
 
     def __str__(self) -> str:
-        return f"{self.dtype.name} {self.shape} on {self.device}"
+        return f"{self.dtype.name} {self.sizes} on {self.device}"
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """A size that each replay reads off a tensor; shapes and arguments name it by a `polyad.graph.expressions.SizeRef`.
+
+    Attributes:
+        name: the user's, or one made up.
+        value: the number of the value off which it is read: an input's, or, for a size that follows from another by the
+            rules of an op, that of the op's result.
+        dim: the dimension of that value.
+        captured: its sizes in the captures of which the graph is made, in the order that all symbols have.
+        least, most: what it may be.
+    """
+
+    name: str
+    value: int
+    dim: int
+    captured: tuple[int, ...]
+    least: int = 0
+    most: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

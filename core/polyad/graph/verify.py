@@ -21,6 +21,7 @@ from ..errors import InvalidGraph, NoData, PolyadError
 from ..random.generator import Generator
 from ..tensor import Tensor
 from .building import end_of
+from .expressions import names_of
 from .graph import Graph, Node, numbers
 from .structure import NumberRef, Ref, leaves_of, replace
 from .values import Value
@@ -36,8 +37,38 @@ def verify(graph: Graph) -> Graph:
     >>> polyad.graph.verify(graph) is graph
     True
     """
-    _Check(graph).run()
+    if not graph.symbols:
+        _Check(graph).run()
+        return graph
+    from .sizes import captures_of  # which makes calls without data as is done here
+
+    _check_symbols(graph)
+    for one in captures_of(graph):
+        _Check(one).run()
     return graph
+
+
+def _check_symbols(graph: Graph, outer: frozenset[str] = frozenset()) -> None:
+    """Symbols have names of their own and are read off values, and expressions name no others."""
+
+    def wrong(what: str) -> InvalidGraph:
+        return InvalidGraph(f"{graph.name}: {what}", fix="capture the graph again; if a pass made it, report the pass")
+
+    names = outer | {symbol.name for symbol in graph.symbols}
+    if len(names) < len(outer) + len(graph.symbols):
+        raise wrong("two symbols have one name")
+    if len({len(symbol.captured) for symbol in graph.symbols}) > 1:
+        raise wrong("symbols are of different captures")
+    unknown = names_of([[value.sizes for value in graph.values], [node.args for node in graph.nodes]]) - names
+    if unknown:
+        raise wrong(f"there is no symbol {min(unknown)}")
+    for symbol in graph.symbols:
+        fits = 0 <= symbol.value < len(graph.values) and 0 <= symbol.dim < len(graph.values[symbol.value].sizes)
+        if not fits or symbol.name not in names_of(graph.values[symbol.value].sizes[symbol.dim]):
+            raise wrong(f"symbol {symbol.name} is read off no dimension of a value")
+    for node in graph:
+        for body in node.bodies:
+            _check_symbols(body, names)
 
 
 class _Check:
@@ -216,7 +247,7 @@ class _Check:
     def results(self, node: Node) -> None:
         """The results are those that the op's rules, or the bodies, give."""
         try:
-            found, places = _without_data(self.graph, node)
+            found, places = without_data(self.graph, node)
         except NoData:
             return
         except PolyadError as error:
@@ -258,8 +289,10 @@ def _may_write(op: Op | Effect) -> bool:
     return op.changes is not None or op.record is not None or op.result in (Result.ANY, Result.HOST, Result.COMMON)
 
 
-def _without_data(graph: Graph, node: Node) -> tuple[Any, dict[int, Any]]:
-    """What the call gives on device "meta", and the storages that its operands have there, by number."""
+def without_data(graph: Any, node: Node) -> tuple[Any, dict[int, Any]]:
+    """What the call gives on device "meta", and the storages that its operands have there, by number. Of *graph* the
+    values are asked, and the numbers.
+    """
     found: dict[int, Tensor] = {}
 
     def tensor(ref: Ref) -> Tensor:
@@ -269,7 +302,10 @@ def _without_data(graph: Graph, node: Node) -> tuple[Any, dict[int, Any]]:
         if whole is None:
             bytes_ = tensor_type(uint8, META, False)
             whole = found[place] = Tensor._of(new_array((value.storage.nbytes,), uint8), bytes_)
-        return alias(whole, *value.layout, tensor_type(value.dtype, META, not value.shape), differentiable=False)
+        shape, strides, offset = value.layout
+        return alias(
+            whole, shape, strides, offset, tensor_type(value.dtype, META, not value.shape), differentiable=False
+        )
 
     args = replace(node.args, Ref, tensor)
     numbers = {number.name: number.captured for number in graph.numbers}

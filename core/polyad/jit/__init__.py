@@ -1,8 +1,10 @@
 """Calls as graphs: `capture` records what a function does as a `polyad.graph.Graph`, which prints and replays.
 
 capture.py     the mode that records
+general.py     graphs for all sizes; unifying.py finds what captures have in common, fitting.py their numbers
 bodies.py      the functions of control flow, recorded as graphs
-scripting.py   PyTorch's names for scripting, which `polyad.torchscript` does
+scripting.py   PyTorch's names for scripting, which `polyad.torchscript` does, and
+tracing.py     for tracing and files of programs
 """
 
 from importlib import import_module
@@ -10,7 +12,8 @@ from typing import Any
 
 from ..compatibility.absent import lacking
 from . import annotations as annotations
-from .capture import BakedValueWarning, capture, trace
+from .capture import BakedValueWarning, capture
+from .general import generalise
 from .scripting import (
     Attribute,
     Final,
@@ -21,13 +24,12 @@ from .scripting import (
     is_scripting,
     is_tracing,
     isinstance_ as isinstance,
-    load,
-    save,
     script,
     script_if_tracing,
     script_method,
     unused,
 )
+from .tracing import TracerWarning, load, save, trace, trace_module
 
 _absent = lacking(__name__)
 _SCRIPTED = frozenset({
@@ -46,9 +48,11 @@ __all__ = [
     "Attribute",
     "BakedValueWarning",
     "Final",
+    "TracerWarning",
     "annotate",
     "capture",
     "export",
+    "generalise",
     "ignore",
     "interface",
     "is_scripting",
@@ -60,5 +64,6 @@ __all__ = [
     "script_if_tracing",
     "script_method",
     "trace",
+    "trace_module",
     "unused",
 ]

@@ -45,7 +45,7 @@ from .backward import Passes, taken_apart, takes_apart
 from .draws import Draws
 from .readings import Reading, Readings
 
-__all__ = ["BakedValueWarning", "Capture", "capture", "trace"]
+__all__ = ["BakedValueWarning", "Capture", "capture"]
 
 
 class BakedValueWarning(UserWarning):
@@ -379,25 +379,13 @@ def capture(function: Callable[..., Any], *example_inputs: Any, **example_kwargs
     if not any(isinstance(leaf, Tensor) for _, leaf in leaves(given)):
         raise ArgumentTypeError("capture: no example input is a tensor", fix="pass example tensors after the function")
     mode = Capture(_names_of_members(function))
-    names = _names_of_inputs(function, given)
+    names = names_of_inputs(function, given)
     arguments = copied(replace(given, Tensor, lambda tensor: mode.add_input(tensor, names[id(tensor)])))
     mode.reserve(example_kwargs)
     with mode.watching(function), mode:
         result = function(*example_inputs, **example_kwargs)
     name = getattr(function, "__qualname__", None) or type(function).__qualname__
     return mode.finish(name, arguments, result)
-
-
-@explaining
-def trace(func: Callable[..., Any], example_inputs: Any) -> Graph:
-    """PyTorch's spelling of `capture`: *example_inputs* is a tensor or a tuple of the function's arguments.
-
-    >>> import polyad
-    >>> double = polyad.jit.trace(lambda x: x * 2, polyad.ones(2))
-    >>> double(polyad.tensor([3.0, 4.0]))
-    tensor([6., 8.])
-    """
-    return capture(func, *(example_inputs if isinstance(example_inputs, tuple) else (example_inputs,)))
 
 
 def _names_of_members(function: Callable[..., Any]) -> dict[int, str]:
@@ -410,7 +398,7 @@ def _names_of_members(function: Callable[..., Any]) -> dict[int, str]:
     return named
 
 
-def _names_of_inputs(function: Callable[..., Any], given: tuple[tuple[Any, ...], dict[str, Any]]) -> dict[int, str]:
+def names_of_inputs(function: Callable[..., Any], given: tuple[tuple[Any, ...], dict[str, Any]]) -> dict[int, str]:
     """Each input tensor's name by id: the function's parameter if it has that, with the path within it."""
     try:
         called = getattr(function, "forward", function)

@@ -14,7 +14,6 @@ from importlib import import_module
 from typing import Any, Final as Final, NamedTuple, TypeVar
 
 from ..base.state import state
-from ..compatibility.absent import stand_in
 from ..errors import ArgumentTypeError, safe_repr
 from ..nn.modules.module import Module
 from .capture import Capture
@@ -30,8 +29,6 @@ __all__ = [
     "interface",
     "is_scripting",
     "is_tracing",
-    "load",
-    "save",
     "script",
     "script_if_tracing",
     "script_method",
@@ -223,7 +220,3 @@ def is_tracing() -> bool:
     ([True], False)
     """
     return any(isinstance(mode, Capture) for mode in state.modes)
-
-
-load: Callable[..., Any] = stand_in("jit.load")
-save: Callable[..., Any] = stand_in("jit.save")

@@ -267,7 +267,7 @@ def load(
     classes = FileClasses(trusted=weights_only is False)
     if isinstance(f, str | os.PathLike):
         path = local_path(checked_path(f, "load"))
-        place = _placer(map_location, path)
+        place = placer(map_location, path)
         if path.endswith(INDEX):
             return read_index(path, lambda part: load(part, map_location, mmap=mmap))
         if is_remote(path):
@@ -286,7 +286,7 @@ def load(
     source = str(getattr(f, "name", "the file object"))
     if mmap:
         raise ArgumentTypeError("load: mmap=True needs the path of a file", fix="pass the path as f")
-    return _load_stream(f, source, _placer(map_location, source), classes)
+    return _load_stream(f, source, placer(map_location, source), classes)
 
 
 def _load_stream(stream: IO[bytes], name: str, place: Callable[[Tensor, str], Tensor], classes: FileClasses) -> Any:
@@ -296,21 +296,21 @@ def _load_stream(stream: IO[bytes], name: str, place: Callable[[Tensor, str], Te
         begin += stream.read(1)
         if _is_of_others(begin):
             return _load_whole(Source.of_memory(name, begin + stream.read()), place, classes)
-    return decode(read_container(stream, name, begin), place, _read_flat, name)
+    return decode(read_container(stream, name, begin), place, read_flat, name)
 
 
 def _load_whole(source: Source, place: Callable[[Tensor, str], Tensor], classes: FileClasses) -> Any:
     begin = bytes(source.read(0, min(9, source.size), "the file"))
     if not _is_of_others(begin):
-        return decode(contents_of(source), place, _read_flat, source.name, source.mapped)
+        return decode(contents_of(source), place, read_flat, source.name, source.mapped)
     if begin.startswith(b"GGUF"):
-        return read_gguf(source, place, _read_flat)
+        return read_gguf(source, place, read_flat)
     if begin.startswith(b"PK"):
         stream = source.stream()
         if is_archive_of_arrays(stream):
             return {name: place(tensor, "cpu") for name, tensor in arrays_of(stream, source.name).items()}
-        return read_zip(source, place, _read_flat, classes)
-    return read_legacy(source, place, _read_flat, classes)
+        return read_zip(source, place, read_flat, classes)
+    return read_legacy(source, place, read_flat, classes)
 
 
 _LEGACY = b"\x8a\n" + MAGIC.to_bytes(10, "little")[:5]
@@ -324,13 +324,13 @@ def _is_of_others(begin: bytes) -> bool:
     return begin.startswith((b"PK\3\4", b"GGUF"))
 
 
-def _read_flat(blob: Blob) -> Tensor:
+def read_flat(blob: Blob) -> Tensor:
     if len(blob.data) == 0:
         return empty(0, dtype=blob.dtype, device="cpu")
     return flat_array(blob.data, blob.dtype)
 
 
-def _placer(map_location: MapLocation, source: str) -> Callable[[Tensor, str], Tensor]:
+def placer(map_location: MapLocation, source: str) -> Callable[[Tensor, str], Tensor]:
     """The function that puts an array where *map_location* wants it."""
     if not (map_location is None or isinstance(map_location, str | Device | Mapping) or callable(map_location)):
         raise ArgumentTypeError(

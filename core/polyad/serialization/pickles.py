@@ -22,7 +22,7 @@ from ..base.device import Device
 from ..base.dtypes import DType
 from ..tensor import Tensor
 
-__all__ = ["Classes", "Known", "Pending", "PickleError", "read_pickle", "set_of"]
+__all__ = ["CalledWithOne", "Classes", "Known", "Pending", "PickleError", "read_pickle", "set_of"]
 
 ROOM = 1 << 26
 GROWTH = 10
@@ -65,6 +65,10 @@ class Pending:
     def is_key(self) -> bool:
         """Whether what it stands for may be a key as numbers and text may."""
         return self.kind is None or issubclass(self.kind, _PLAIN_KINDS)
+
+
+class CalledWithOne:
+    """What stands for a class that a pickle calls with its one argument itself: so TorchScript writes enumerations."""
 
 
 class Classes(Protocol):
@@ -262,6 +266,8 @@ class _Machine:
             self.push(found.value if isinstance(found, Known) else found)
 
     def call(self, function: Any, arguments: Any, new: bool = False) -> None:
+        if isinstance(function, CalledWithOne) and type(arguments) is not tuple:
+            arguments = (arguments,)
         if type(arguments) is not tuple:
             raise PickleError("it calls with something else than arguments")
         # What is built may be a copy: of one large value there could be thousands.

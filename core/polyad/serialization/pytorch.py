@@ -14,7 +14,7 @@ A file is gone through twice: first everything is checked, then tensors are put 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..base import dtypes
@@ -30,7 +30,7 @@ from .plain_types import PLAIN_TYPES
 from .source import Source, damaged
 from .zips import Members
 
-__all__ = ["MAGIC", "STORAGES", "check_pickle", "read_legacy", "read_zip", "unsafe_names"]
+__all__ = ["MAGIC", "STORAGES", "ZipPickle", "check_pickle", "read_legacy", "read_zip", "unsafe_names"]
 
 MAGIC = 0x1950A86A20F9469CFC6C
 PROTOCOL = 1001
@@ -72,22 +72,60 @@ def read_zip(source: Source, place: LoadDevice, flat: Flat, classes: FileClasses
     """
     members = Members(source)
     found = _pickle_in(source, members)
-    prefix = found.removesuffix("data.pkl")
-    if f"{prefix}byteorder" in members.members and bytes(members.data(f"{prefix}byteorder")) != b"little":
-        raise damaged(source.name, "was written on a big-endian machine", fix="save it again on a little-endian one")
-    data: dict[str, Any] = {}
+    return ZipPickle(source, members, found, place, flat, classes).object()
 
-    def bytes_of(storage: _Storage) -> Any:
-        if storage.key not in data:
-            name = f"{prefix}data/{storage.key}"
-            if name not in members.members:
+
+class ZipPickle:
+    """A pickle in an archive, whose storages are members of a folder with the pickle's name.
+
+    Args:
+        name: of the pickle's member: ``archive/data.pkl`` has its storages in ``archive/data/``.
+        names: what it may name besides tensors and plain values.
+
+    Raises:
+        SerializationError: whatever is wrong with the pickle.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        members: Members,
+        name: str,
+        place: LoadDevice,
+        flat: Flat,
+        classes: FileClasses,
+        names: Mapping[str, Any] | None = None,
+    ) -> None:
+        self._members, self._classes = members, classes
+        self._folder = f"{name.removesuffix('.pkl')}/"
+        order = f"{name.rpartition('/')[0]}/byteorder".lstrip("/")
+        if order in members.members and bytes(members.data(order)) != b"little":
+            raise damaged(
+                source.name, "was written on a big-endian machine", fix="save it again on a little-endian one"
+            )
+        self._data: dict[str, Any] = {}
+        self._text = memoryview(bytes(members.data(name)))
+        self._loading = _Loading(source, place, flat, self._bytes_of, classes)
+        self._names = {**_names(self._loading), **(names or {})}
+
+    def checked(self) -> Any:
+        """The object, with `Pending` in the place of each tensor: nothing is loaded."""
+        return self._loading.checked(self._read)
+
+    def object(self) -> Any:
+        """The object, once all of it is checked."""
+        return self._loading.object(self._read)
+
+    def _read(self) -> Any:
+        return read_pickle(self._text, 0, self._names, self._loading.stored, self._classes)[0]
+
+    def _bytes_of(self, storage: _Storage) -> Any:
+        if storage.key not in self._data:
+            name = self._folder + storage.key
+            if name not in self._members.members:
                 raise PickleError(f"it names storage {storage.key!r}, and the archive has no member {name!r}")
-            data[storage.key] = members.data(name)
-        return data[storage.key]
-
-    text = memoryview(bytes(members.data(found)))
-    loading = _Loading(source, place, flat, bytes_of, classes)
-    return loading.object(lambda: read_pickle(text, 0, _names(loading), loading.stored, classes)[0])
+            self._data[storage.key] = self._members.data(name)
+        return self._data[storage.key]
 
 
 def read_legacy(source: Source, place: LoadDevice, flat: Flat, classes: FileClasses) -> Any:
@@ -200,9 +238,8 @@ class _Loading:
 
     def object(self, read: Callable[[], Any]) -> Any:
         """What *read* gives when the storages are loaded; before that, all is checked."""
+        self.checked(read)
         try:
-            read()
-            self._classes.check()
             loaded = {storage.key: self._loaded(storage) for storage in self.storages.values()}
             for key, (blob, location) in loaded.items():
                 self.storages[key].flat = self._place(self._flat(blob), location)
@@ -210,6 +247,15 @@ class _Loading:
             return read()
         except PickleError as error:
             raise _unfit(self._source, error) from error
+
+    def checked(self, read: Callable[[], Any]) -> Any:
+        """What *read* gives before storages are loaded."""
+        try:
+            found = read()
+            self._classes.check()
+        except PickleError as error:
+            raise _unfit(self._source, error) from error
+        return found
 
     def _loaded(self, storage: _Storage) -> tuple[Blob, str]:
         data, dtype = self._bytes_of(storage), storage.dtype

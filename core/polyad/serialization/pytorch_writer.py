@@ -29,14 +29,14 @@ from .pytorch import STORAGES, check_pickle
 from .structure import where
 from .views import Laid, lay_out, memory_of
 
-__all__ = ["members_of"]
+__all__ = ["Name", "Pickler", "Tensors", "members_of"]
 
 PROTOCOL = 2
 """The only one whose every instruction PyTorch reads with ``weights_only=True``."""
 _STORAGE_OF = {dtype: name for name, dtype in STORAGES.items()}
 
 
-class _Name:
+class Name:
     """Something of PyTorch's, by its name."""
 
     def __init__(self, module: str, name: str) -> None:
@@ -46,13 +46,13 @@ class _Name:
         """Never called: Python's pickler asks whether it could be."""
 
 
-_TENSOR = _Name("torch._utils", "_rebuild_tensor_v2")
-_TENSOR_OF_DTYPE = _Name("torch._utils", "_rebuild_tensor_v3")
-_PARAMETER = _Name("torch._utils", "_rebuild_parameter")
-_SIZE, _DEVICE = _Name("torch", "Size"), _Name("torch", "device")
-_DTYPES = {name: _Name("torch", name) for name in BY_NAME}
-_STORAGES = {name: _Name("torch", name) for name in STORAGES}
-_UNTYPED = _Name("torch.storage", "UntypedStorage")
+_TENSOR = Name("torch._utils", "_rebuild_tensor_v2")
+_TENSOR_OF_DTYPE = Name("torch._utils", "_rebuild_tensor_v3")
+_PARAMETER = Name("torch._utils", "_rebuild_parameter")
+_SIZE, _DEVICE = Name("torch", "Size"), Name("torch", "device")
+_DTYPES = {name: Name("torch", name) for name in BY_NAME}
+_STORAGES = {name: Name("torch", name) for name in STORAGES}
+_UNTYPED = Name("torch.storage", "UntypedStorage")
 
 
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, Size, DType, Device)
@@ -91,7 +91,7 @@ class _Storage:
         return ("storage", kind, self.key, str(flat.device), count)
 
 
-class _Tensors:
+class Tensors:
     """The tensors of an object, by the memory that they share."""
 
     def __init__(self) -> None:
@@ -147,12 +147,12 @@ _PythonPickler: Any = pickle._Pickler
 """Written in Python, so that it can be told how to write names that no module here has."""
 
 
-class _Pickler(_PythonPickler):  # type: ignore[misc]
+class Pickler(_PythonPickler):  # type: ignore[misc]
     """Python's pickler, that writes tensors as PyTorch does. It runs twice: to see all tensors, and to write."""
 
     dispatch: ClassVar[dict[type, Any]] = dict(_PythonPickler.dispatch)
 
-    def __init__(self, stream: io.BytesIO, tensors: _Tensors) -> None:
+    def __init__(self, stream: io.BytesIO, tensors: Tensors) -> None:
         super().__init__(stream, PROTOCOL, fix_imports=False)
         self.tensors = tensors
         self.module: Module | None = None
@@ -166,9 +166,9 @@ class _Pickler(_PythonPickler):  # type: ignore[misc]
                 return _PARAMETER, (_Data(obj), obj.requires_grad, OrderedDict())
             if type(obj) not in (Tensor, Buffer):
                 raise pickle.PicklingError(f"tensors of the class {type(obj).__name__} are not saved")
-            return self._tensor(obj, obj.requires_grad)
+            return self.tensor(obj, obj.requires_grad)
         if type(obj) is _Data:
-            return self._tensor(obj.parameter, False)
+            return self.tensor(obj.parameter, False)
         if type(obj) is Size:
             return _SIZE, (tuple(obj),)
         if type(obj) is Device:
@@ -179,7 +179,7 @@ class _Pickler(_PythonPickler):  # type: ignore[misc]
             self.module = self.module or obj
         return NotImplemented
 
-    def _tensor(self, tensor: Tensor, requires_grad: bool) -> tuple[Any, ...]:
+    def tensor(self, tensor: Tensor, requires_grad: bool) -> tuple[Any, ...]:
         storage, strides, offset = self.tensors.see(tensor)
         described: tuple[Any, ...] = (
             storage,
@@ -193,18 +193,18 @@ class _Pickler(_PythonPickler):  # type: ignore[misc]
             return _TENSOR_OF_DTYPE, (*described, tensor.dtype)
         return _TENSOR, described
 
-    def save_name(self, obj: _Name) -> None:
+    def save_name(self, obj: Name) -> None:
         self.write(pickle.GLOBAL + f"{obj.module}\n{obj.name}\n".encode())
         self.memoize(obj)
 
     def save_dtype(self, obj: DType) -> None:
         self.save(_DTYPES[obj.name])
 
-    dispatch[_Name] = save_name
+    dispatch[Name] = save_name
     dispatch[DType] = save_dtype
 
 
-class _Finder(_Pickler):
+class _Finder(Pickler):
     """Finds what cannot be pickled."""
 
     culprit: Any = None
@@ -246,10 +246,10 @@ def members_of(obj: Any) -> list[tuple[str, Any]]:
         TypeError: an object that Python does not pickle, such as a lambda.
         SerializationError: an object that is nested too deeply, or that `polyad.load` would refuse.
     """
-    tensors = _Tensors()
+    tensors = Tensors()
     if not tensors.see_all(obj):
         # Objects of classes say only to a pickler what they are made of.
-        tensors = _Tensors()
+        tensors = Tensors()
         _pickled(obj, tensors)
     tensors.lay_out()
     text, module = _pickled(obj, tensors)
@@ -277,9 +277,9 @@ def members_of(obj: Any) -> list[tuple[str, Any]]:
     ]
 
 
-def _pickled(obj: Any, tensors: _Tensors) -> tuple[bytes, Module | None]:
+def _pickled(obj: Any, tensors: Tensors) -> tuple[bytes, Module | None]:
     stream = io.BytesIO()
-    pickler = _Pickler(stream, tensors)
+    pickler = Pickler(stream, tensors)
     try:
         pickler.dump(obj)
     except RecursionError:
@@ -289,7 +289,7 @@ def _pickled(obj: Any, tensors: _Tensors) -> tuple[bytes, Module | None]:
     except PolyadError:
         raise
     except (pickle.PicklingError, AttributeError, TypeError) as error:
-        finder = _Finder(io.BytesIO(), _Tensors())
+        finder = _Finder(io.BytesIO(), Tensors())
         with contextlib.suppress(Exception):
             finder.dump(obj)
         culprit = finder.culprit

@@ -2,8 +2,9 @@
 
     https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT
 
-Invariants: what is packed is refused, so that a member takes no more memory than the file; members lie one behind the
-other, so that all together take no more either.
+Invariants: a member whose data is asked for is not packed, so that it takes no more memory than the file; members lie
+one behind the other, so that all together take no more either. Texts, which PyTorch packs, are unpacked one by one, up
+to a size that who asks for them sets.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import IO, Any
 
+from ..errors import SerializationError
 from .source import Source, damaged
 
 __all__ = ["Members", "write_members"]
@@ -24,6 +26,7 @@ LOCATOR_64 = struct.Struct("<4sLQL")
 ENTRY = struct.Struct("<4s4B4HL2L5H2L")
 LOCAL = struct.Struct("<4s2B4HL2L2H")
 LONGEST_COMMENT = 1 << 16
+_DEFLATED = 8
 LARGEST_DIRECTORY = 1 << 26
 """Bytes: some half a million members."""
 
@@ -33,6 +36,7 @@ class _Member:
     at: int
     size: int
     checksum: int
+    packed: int | None = None
 
 
 class Members:
@@ -82,26 +86,52 @@ class Members:
             extra = directory[at + ENTRY.size + name_size : at + ENTRY.size + name_size + extra_size]
             packed, size, begin = _zip64_sizes(extra, packed, size, begin)
             at += ENTRY.size + name_size + extra_size + comment_size
-            if fields[0] != b"PK\1\2" or flags & 1 or method != 0 or packed != size:
-                raise damaged(source.name, f"has member {name!r}, which is packed, encrypted or damaged")
+            if fields[0] != b"PK\1\2" or flags & 1 or method not in (0, _DEFLATED) or (not method and packed != size):
+                raise self._unfit(name)
             if name in self.members:
                 raise damaged(source.name, f"has two members {name!r}")
-            total += size
+            total += packed
             if total > source.size:
                 raise damaged(source.name, "has members that overlap")
-            self.members[name] = _Member(begin, size, checksum)
+            self.members[name] = _Member(begin, size, checksum, packed if method else None)
 
     def data(self, name: str) -> Any:
-        """The bytes of a member, checked against its checksum unless the file is mapped."""
+        """The bytes of a member, checked against its checksum unless the file is mapped; packed ones are refused."""
+        member, source = self.members[name], self._source
+        if member.packed is not None:
+            raise self._unfit(name)
+        data, checksum = source.data_and_checksum(self._begin(name), member.size, f"member {name!r}")
+        if checksum not in (None, member.checksum):
+            raise damaged(source.name, f"is damaged: the checksum of member {name!r} does not match")
+        return data
+
+    def unpacked(self, name: str, most: int) -> bytes:
+        """The bytes of a member that may be packed, and has no more than *most* of them, checked."""
+        member, source = self.members[name], self._source
+        if member.size > most:
+            raise damaged(source.name, f"has member {name!r} of {member.size:,} bytes, and {most:,} are read at most")
+        packed = member.size if member.packed is None else member.packed
+        data = bytes(source.read(self._begin(name), packed, f"member {name!r}"))
+        if member.packed is not None:
+            machine = zlib.decompressobj(-zlib.MAX_WBITS)
+            try:
+                data = machine.decompress(data, member.size + 1)
+            except zlib.error as error:
+                raise damaged(source.name, f"is damaged: member {name!r} cannot be unpacked: {error}") from None
+        if len(data) != member.size or zlib.crc32(data) != member.checksum:
+            raise damaged(source.name, f"is damaged: the checksum of member {name!r} does not match")
+        return data
+
+    def _begin(self, name: str) -> int:
+        """Where the bytes of a member begin."""
         member, source = self.members[name], self._source
         local = LOCAL.unpack(source.read(member.at, LOCAL.size, f"member {name!r}"))
         if local[0] != b"PK\3\4":
             raise damaged(source.name, f"has no member {name!r} where its directory says")
-        begin = member.at + LOCAL.size + local[-2] + local[-1]
-        data, checksum = source.data_and_checksum(begin, member.size, f"member {name!r}")
-        if checksum not in (None, member.checksum):
-            raise damaged(source.name, f"is damaged: the checksum of member {name!r} does not match")
-        return data
+        return int(member.at + LOCAL.size + local[-2] + local[-1])
+
+    def _unfit(self, name: str) -> SerializationError:
+        return damaged(self._source.name, f"has member {name!r}, which is packed, encrypted or damaged")
 
 
 def _zip64_sizes(extra: bytes, packed: int, size: int, begin: int) -> tuple[int, int, int]:

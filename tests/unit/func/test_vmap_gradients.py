@@ -247,7 +247,7 @@ def test_anomaly_mode_and_capture() -> None:
     expected = vmap(grad(curve))(x)
     with polyad.autograd.detect_anomaly(check_nan=True), polyad.detect_nonfinite():
         assert_close(vmap(grad(curve))(x), expected)
-    graph = polyad.jit.trace(vmap(grad(curve)), (x * 2,))
+    graph = polyad.jit.capture(vmap(grad(curve)), x * 2)
     assert_close(graph(x), expected)
 
 

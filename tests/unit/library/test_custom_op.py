@@ -165,7 +165,7 @@ def test_writing_ops_count_as_writes_and_refuse_gradients() -> None:
 
 def test_modes_see_one_op() -> None:
     op = sine()
-    graph = polyad.jit.trace(lambda x: op(x + 1) * 2, polyad.ones(3))
+    graph = polyad.jit.capture(lambda x: op(x + 1) * 2, polyad.ones(3))
     assert [node.name for node in graph] == ["add", "test::sine", "mul"]
     x = polyad.tensor([0.0, 1.0, 2.0], requires_grad=True)
     assert polyad.allclose(graph(x), 2 * (x + 1).sin())

@@ -14,7 +14,7 @@ def remove_dead(graph: Graph) -> Graph:
     of a tensor. Random draws may go: each of the others knows its place, and the graph where the generators end.
     """
     rewriting = Rewriting(graph)
-    used = set(numbers(graph.outputs))
+    used = set(numbers(graph.outputs)) | {symbol.value for symbol in graph.symbols}
     known = held(graph)
     alive = set()
     for at, (node, writes) in reversed(list(enumerate(rewriting.rows))):

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from ...base.state import state
 from ...tensor import Tensor
+from ..expressions import names_of
 from ..graph import Graph, Node, numbers
 from ..structure import Ref, leaves_of, replace
 from .facts import draws, held, is_op, storages_of, written
@@ -42,7 +43,8 @@ def fold_constants(graph: Graph) -> Graph:
 
 def _same_each_time(graph: Graph, node: Node) -> bool:
     sizes = [graph.values[number].storage.nbytes for number in node.results]
-    return is_op(node) and not draws(node) and bool(sizes) and max(sizes) <= LARGEST
+    fixed = not names_of(node.args) and all(graph.values[number].general is None for number in node.results)
+    return fixed and is_op(node) and not draws(node) and bool(sizes) and max(sizes) <= LARGEST
 
 
 def _computed(node: Node, found: dict[int, Tensor]) -> list[Tensor] | None:

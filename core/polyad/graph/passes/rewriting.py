@@ -31,6 +31,7 @@ class Rewriting:
         graph: what it was.
         rows: the nodes that there will be, in order; a pass changes this list.
         outputs: what will be returned; a pass may replace it.
+        symbols: the sizes that are read off values, which stay.
         seen: values by number: those of the graph, then new ones.
     """
 
@@ -39,8 +40,18 @@ class Rewriting:
         pairs = zip(graph.nodes, writes_of(graph), strict=True)
         self.rows = [Row(node, frozenset(writes)) for node, writes in pairs]
         self.outputs = graph.outputs
+        self.symbols = graph.symbols
         self.seen = [
-            Seen(one.name, one.storage.number, one.version, one.dtype, one.layout, one.requires_grad, one.earlier)
+            Seen(
+                one.name,
+                one.storage.number,
+                one.version,
+                one.dtype,
+                one.layout,
+                one.requires_grad,
+                one.earlier,
+                one.general,
+            )
             for one in graph.values
         ]
         self._memories = [(one.device, one.nbytes) for one in graph.storages]
@@ -88,6 +99,7 @@ class Rewriting:
         self.seen = [seen._replace(memory=memory(seen.memory)) for seen in self.seen]
         self.rows = [Row(exchanged(node, args=replace(node.args, Ref, other)), writes) for node, writes in self.rows]
         self.outputs = replace(self.outputs, Ref, other)
+        self.symbols = [exchanged(one, value=other(Ref(one.value)).number) for one in self.symbols]
 
     def keep(self, wanted: Callable[[int, Node], bool]) -> None:
         """Leave the rows out that are not *wanted*, which is told place and node."""
@@ -105,7 +117,7 @@ class _Copy:
 
     def __init__(self, source: Rewriting) -> None:
         self.source, self.draft = source, Draft()
-        used = set(numbers(source.outputs))
+        used = set(numbers(source.outputs)) | {symbol.value for symbol in source.symbols}
         for node, _ in source.rows:
             used.update(node.uses)
         self.used = used
@@ -122,6 +134,7 @@ class _Copy:
         for row in source.rows:
             draft.nodes.append(self.node(*row))
         self.in_order()
+        draft.symbols = [exchanged(one, value=self.numbers[one.value]) for one in source.symbols]
         draft.numbers, draft.settings, draft.ends = source.graph.numbers, source.graph.settings, source.graph.ends
         return draft.finish(source.graph.name, self.renumbered(source.graph.arguments), self.renumbered(source.outputs))
 

@@ -30,6 +30,7 @@ from ...tensor import Tensor
 from ...tensor.tensor import check_tensor
 from ..creation.factories import arange, ones, zeros
 from ..declaring.windows import arranged
+from ..pointwise.trigonometry import sinc
 from ..pointwise.where import _where
 from ..shaping.joining import stack
 from .pooling import adaptive
@@ -178,6 +179,10 @@ def _cubic_filter(distance: Tensor) -> Tensor:
     return _where(distance < 1, near, _where(distance < 2, far, 0))
 
 
+def _lanczos_filter(distance: Tensor) -> Tensor:
+    return _where(distance < 3, sinc(distance) * sinc(distance * (1 / 3)), 0)
+
+
 def _filter_taps(axis: _Axis, reach: int, kernel: Callable[[Tensor], Tensor]) -> tuple[Tensor, Tensor]:
     """Taps of a filter that reaches over *reach* elements to each side, of the input or, shrinking, of the result."""
     stretch = max(axis.scale, 1.0)
@@ -200,6 +205,7 @@ _TAPS: dict[tuple[str, bool], Callable[[_Axis], tuple[Tensor, Tensor]]] = {
     ("bicubic", False): _cubic_taps,
     ("bilinear", True): lambda axis: _filter_taps(axis, 1, _triangle),
     ("bicubic", True): lambda axis: _filter_taps(axis, 2, _cubic_filter),
+    ("lanczos", True): lambda axis: _filter_taps(axis, 3, _lanczos_filter),
 }
 """(weights, places) of each mode, without and with antialias."""
 
@@ -271,7 +277,7 @@ def _copy_nearest(input: Tensor, size: Shape, factors: list[Any], exact: bool) -
 
 # ------------------------------------------------------------------------------------------------ the public function
 
-_NEEDS = {"linear": 3, "bilinear": 4, "bicubic": 4, "trilinear": 5}
+_NEEDS = {"linear": 3, "bilinear": 4, "bicubic": 4, "lanczos": 4, "trilinear": 5}
 """How many dimensions the input of a mode has; the other modes take 3 to 5."""
 
 _COPIES = ("nearest", "nearest-exact", "area")
@@ -347,11 +353,12 @@ def interpolate(
         "nearest-exact"   the element whose centre is nearest
         "linear", "bilinear", "trilinear"   between the 2, 4 or 8 neighbours, of 3, 4 and 5 dimensions
         "bicubic"         between the 16 neighbours, which may overshoot; 4 dimensions
+        "lanczos"         Lanczos' filter over 6 neighbours in each dimension, with antialias alone; 4 dimensions
         "area"            means, as `adaptive_avg_pool2d`
 
     *align_corners* (not for the modes that copy or average) says whether the corners' centres or their outer edges
     coincide. A given scale_factor is also the scale computed with, unless *recompute_scale_factor*. *antialias* widens
-    the filters of "bilinear" and "bicubic" where the result is smaller. Floating point, and uint8 in the modes nearest,
+    the filters of "bilinear", "bicubic" and "lanczos" where the result is smaller. Floating point, and uint8 in the modes nearest,
     bilinear and bicubic; float16 and bfloat16 are added up in float32.
 
     Raises ValueError for settings that do not go together, NotImplementedError for a mode that does not suit the
@@ -385,11 +392,17 @@ def interpolate(
             operands=operands,
             fix="give (N, C, L), (N, C, H, W) or (N, C, D, H, W), and a mode for it",
         )
-    if antialias and mode not in ("bilinear", "bicubic"):
+    if mode == "lanczos" and (align_corners or not antialias):
+        raise ArgumentError(
+            "interpolate: mode 'lanczos' is there with antialias=True and without align_corners alone",
+            operands=operands,
+            fix="pass antialias=True, or use 'bicubic'",
+        )
+    if antialias and mode not in ("bilinear", "bicubic", "lanczos"):
         raise ArgumentError(
             f"interpolate: mode {safe_repr(mode)} has no antialias",
             operands=operands,
-            fix="use 'bilinear' or 'bicubic'",
+            fix="use 'bilinear', 'bicubic' or 'lanczos'",
         )
     wanted, factors = _result_size(input, mode, size, scale_factor, recompute_scale_factor)
     dtype = input._type.dtype

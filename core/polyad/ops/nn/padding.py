@@ -199,14 +199,15 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
             _padded_shape(shape, tuple(by_dim), value)
         except ShapeError as error:
             raise ShapeError(error.message, operands={"input": input}, fix=error.fix) from None
-        if max(by_dim, default=0) <= 0:
+        # Padding by 0 is the same call as padding by more: a graph for all sizes pads to a multiple.
+        if max(by_dim, default=0) <= 0 and (min(by_dim, default=0) < 0 or not by_dim):
             return _cropped(input, by_dim)
         if isinstance(value, float) and input._type.dtype.category == INTEGER:
             value = whole("pad", "value", value)
         if value:
             check_fits("pad", value, input._type.dtype)
         result = _pad_constant(input, tuple(by_dim), 0 if value is None else value)
-        return arranged(result, input) if len(shape) > 3 else result
+        return arranged(result, input) if len(shape) > 3 or not any(by_dim) else result
     if mode not in _MODES:
         raise NotSupported(
             f"pad: mode {safe_repr(mode)} is unknown",

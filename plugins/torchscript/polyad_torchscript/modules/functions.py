@@ -167,6 +167,16 @@ class ScriptFunction:
         """The graph that runs for these arguments, which is the same for all."""
         return self.inlined_graph
 
+    def save(self, f: Any, _extra_files: Any = None) -> None:
+        """Write it, as the ``forward`` of a module; see `polyad.jit.save`."""
+        polyad.jit.save(self, f, _extra_files)
+
+    def save_to_buffer(self, _extra_files: Any = None) -> bytes:
+        """The bytes of the file that `save` writes."""
+        from ..archives.files import save_to_buffer
+
+        return save_to_buffer(self, _extra_files)
+
     def get_debug_state(self) -> None:
         """None: there is no executor with a state."""
 

@@ -79,6 +79,16 @@ class RecursiveScriptModule(ScriptModule):
             return found
         raise AttributeError(f"'{type_name(self)}' object has no attribute '{name}'")
 
+    def save(self, f: Any, _extra_files: Any = None) -> None:
+        """Write it; see `polyad.jit.save`."""
+        polyad.jit.save(self, f, _extra_files)
+
+    def save_to_buffer(self, _extra_files: Any = None) -> bytes:
+        """The bytes of the file that `save` writes."""
+        from ..archives.files import save_to_buffer
+
+        return save_to_buffer(self, _extra_files)
+
     def extra_repr(self) -> str:
         return f"original_name={self.original_name}"
 

@@ -60,6 +60,10 @@ class TextUnit:
         self.functions: dict[str, ScriptFunction] = {}
         self._sources: set[str] = set()
 
+    def resolver(self) -> TextResolver:
+        """What the names in the text mean."""
+        return TextResolver(self)
+
     def type(self, qualified: str) -> Type | None:
         """The class of that name, None if there is none."""
         self._load(qualified)
@@ -93,7 +97,7 @@ class TextUnit:
             line = getattr(error, "lineno", None) or 1
             place = Place(source, line, max((getattr(error, "offset", 1) or 1) - 1, 0))
             raise CompileError(f"script: the text is no program: {getattr(error, 'msg', error)}", place) from None
-        resolver = TextResolver(self)
+        resolver = self.resolver()
         classes: list[tuple[ast.ClassDef, str]] = []
         found = []
         for node in parsed.body:
@@ -105,7 +109,7 @@ class TextUnit:
                 self.types[prefix + node.name] = _begun(node, prefix + node.name, source)
             elif not isinstance(node, (ast.FunctionDef, ast.Import, ast.ImportFrom)) and not _is_text(node):
                 raise UnsupportedError("script: only functions and classes can be defined", source.place(node))
-        for node, qualified in classes:
+        for node, qualified in sorted(classes, key=lambda one: _base(one[0]) != "NamedTuple"):
             self._fill(node, qualified, source, resolver)
         for node in parsed.body:
             if isinstance(node, ast.FunctionDef):

@@ -10,8 +10,6 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from polyad.base.dtypes import DType
-
 from ..language import tree
 from ..operators.schemas import NO_DEFAULT
 from ..types import types as t
@@ -397,13 +395,15 @@ class _Writer:
         return ast.Call(self.held(function, _word(one.schema.name.partition("::")[2])), positional, keywords)
 
     def _argument(self, value: tree.Expression, argument: Any) -> ast.expr:
+        """An argument; numbers of an archive that stand for a dtype, a layout or a memory format become these."""
         made = self.expression(value)
-        if argument is not None and t.without_none(argument.type) == t.DTYPE:
-            if isinstance(value, tree.Constant) and not isinstance(value.value, (DType, type(None))):
-                return self.held(values.as_dtype(value.value), "dtype")
-            if value.type != t.DTYPE and value.type != t.NONE:
-                return self.call(values.as_dtype, made, word="dtype")
-        return made
+        wanted = None if argument is None else t.without_none(argument.type)
+        convert = values.NUMBERED.get(wanted)  # type: ignore[arg-type]
+        if convert is None or value.type in (wanted, t.NONE):
+            return made
+        if isinstance(value, tree.Constant):
+            return self.held(convert(value.value), "constant")
+        return self.call(convert, made, word="constant")
 
 
 def _are_given(given: list[tree.Expression | None], count: int) -> bool:

@@ -19,7 +19,7 @@ from polyad.aten import overloads
 from ..operators.schemas import Schema
 from ..types import types as t
 from .futures import Future
-from .values import Error
+from .values import error_of
 
 __all__ = ["ATTRIBUTES", "METHODS", "implementation"]
 
@@ -91,6 +91,11 @@ def _delete(container: Any, key: Any) -> None:
     del container[key]
 
 
+def _set_item(container: Any, key: Any, value: Any) -> Any:
+    container[key] = value
+    return container
+
+
 def _add_list(values: list[Any], other: list[Any]) -> list[Any]:
     values += other
     return values
@@ -100,18 +105,21 @@ def _print(*values: Any) -> None:
     print(*values)  # noqa: T201 - what the program asks for
 
 
-def _set_item(container: Any, key: Any, value: Any) -> Any:
-    container[key] = value
-    return container
-
-
-def _raise(message: str, kind: str | None = None) -> Any:
-    raise Error(message)
-
-
 def _assert(condition: bool, message: str = "") -> None:
     if not condition:
         raise AssertionError(message)
+
+
+_EXCEPTIONS = {
+    f"builtins.{one.__name__}": one
+    for one in (AssertionError, IndexError, KeyError, NotImplementedError, RuntimeError, TypeError, ValueError, Exception)
+}
+
+
+def _raise(message: str, kind: str | None = None) -> None:
+    if kind is None and message.startswith("AssertionError: "):
+        kind, message = "builtins.AssertionError", message.removeprefix("AssertionError: ")
+    raise error_of(_EXCEPTIONS.get(kind or ""))(message)
 
 
 def _pop(container: Any, *given: Any) -> Any:
@@ -202,6 +210,9 @@ OTHERS: dict[str, Callable[..., Any]] = {
     "aten::device": polyad.device,
     "aten::wait": _wait,
     "aten::is_grad_enabled": polyad.is_grad_enabled,
+    "aten::set_grad_enabled": lambda mode: polyad.set_grad_enabled(mode) and None,
+    "aten::is_autocast_enabled": lambda *device: polyad.is_autocast_enabled(*device),
+    "aten::is_autocast_cpu_enabled": lambda: polyad.is_autocast_enabled("cpu"),
     "aten::manual_seed": lambda seed: polyad.manual_seed(seed) and None,
     "aten::str": str,
     "aten::_set_item": _set_item,

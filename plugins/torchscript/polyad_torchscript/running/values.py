@@ -59,6 +59,40 @@ def as_dtype(value: Any) -> Any:
     return getattr(polyad, DTYPES[value])
 
 
+MEMORY_FORMATS = ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d")
+"""The memory formats by the numbers that archives have for them."""
+
+
+def as_memory_format(value: Any) -> Any:
+    """The memory format that a number of an archive stands for.
+
+    >>> as_memory_format(0)
+    polyad.contiguous_format
+    """
+    if not isinstance(value, int):
+        return value
+    if not 0 <= value < len(MEMORY_FORMATS):
+        raise PolyadError(f"script: there is no memory format with the number {value}")
+    return getattr(polyad, MEMORY_FORMATS[value])
+
+
+def as_layout(value: Any) -> Any:
+    """The layout that a number of an archive stands for; there is one."""
+    if not isinstance(value, int):
+        return value
+    if value != 0:
+        raise PolyadError(f"script: polyad has no layout with the number {value}: tensors are strided")
+    return polyad.strided
+
+
+NUMBERED: dict[Type, Callable[[Any], Any]] = {
+    t.DTYPE: as_dtype,
+    t.LAYOUT: as_layout,
+    t.MEMORY_FORMAT: as_memory_format,
+}
+"""By a type that archives write as a number, what makes one of it."""
+
+
 def items_of(sequence: Any) -> Iterator[Any]:
     """The items of a class with ``__len__`` and ``__getitem__``."""
     return iter([sequence[index] for index in range(len(sequence))])

@@ -88,6 +88,8 @@ TENSOR, INT, FLOAT, BOOL, STR, NONE, COMPLEX, NUMBER, ANY, DEVICE, GENERATOR, ST
     ("Tensor", "int", "float", "bool", "str", "NoneType", "complex", "Scalar", "Any", "Device", "Generator", "Stream"),
 )
 DTYPE, LAYOUT, MEMORY_FORMAT = map(Basic, ("dtype", "layout", "memory_format"))
+ENUM = Basic("Enum")
+"""Any enumeration."""
 NEVER = Basic("NoReturn")
 """What an expression gives that never gives anything."""
 
@@ -353,7 +355,7 @@ def is_subtype(one: Type, other: Type) -> bool:
         return all(map(is_subtype, one.elements, other.elements))
     if isinstance(other, InterfaceType):
         return _implements(one, other)
-    return False
+    return isinstance(one, EnumType) and other == ENUM
 
 
 def _implements(one: Type, interface: InterfaceType) -> bool:

@@ -29,6 +29,10 @@ def keys(a):
     return kernel
 
 
+def lanczos(t):
+    return np.sinc(t) * np.sinc(t / 3) if abs(t) < 3 else 0.0
+
+
 def matrix(size, count, scale, mode, align_corners, antialias):
     """What each element of the result takes of each element of the input."""
     weights = np.zeros((count, size))
@@ -37,7 +41,7 @@ def matrix(size, count, scale, mode, align_corners, antialias):
             place = math.floor((i + (0.5 if mode == "nearest-exact" else 0)) * scale)
             weights[i, min(place, size - 1)] = 1
         elif antialias:
-            kernel, reach = (keys(-0.5), 2) if mode == "bicubic" else (triangle, 1)
+            kernel, reach = {"bicubic": (keys(-0.5), 2), "lanczos": (lanczos, 3)}.get(mode, (triangle, 1))
             center, stretch = (i + 0.5) * scale, max(scale, 1)
             first = max(int(center - reach * stretch + 0.5), 0)
             for j in range(first, min(int(center + reach * stretch + 0.5), size)):
@@ -115,6 +119,7 @@ SAMPLES = [
     sample("bicubic, corners", (1, 1, 3, 4), size=(5, 3), mode="bicubic", align_corners=True),
     sample("bilinear, antialias", (1, 1, 7, 4), size=(3, 6), mode="bilinear", antialias=True),
     sample("bicubic, antialias", (1, 1, 6, 5), size=(4, 2), mode="bicubic", antialias=True),
+    sample("lanczos", (1, 1, 7, 5), size=(3, 8), mode="lanczos", antialias=True),
     sample("area", (1, 2, 5, 4), size=(2, 3), mode="area"),
     sample("nearest of bytes", (1, 2, 3, 4), (uint8,), size=5),
     *[

@@ -1,0 +1,83 @@
+"""The line of a symbol: ``batch  size  # dim 0 of %x, captured 4, 5, 9, from 2 to 64``; and expressions of sizes.
+
+An expression stands where a number may: ``(2*batch, height//2 + 1)``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from .expressions import PRECEDENCE, Expression, Operation, Repeat
+from .values import Symbol
+
+if TYPE_CHECKING:
+    from .parsing import _Line
+
+IS_SYMBOL: Final = re.compile(r"\s*[A-Za-z_]\w*\s+size\s+#", re.ASCII)
+HIGHEST_POWER: Final = 4
+
+
+class Said(NamedTuple):
+    """What a line says of a symbol; *label* is that of the value off which it is read."""
+
+    name: str
+    dim: int
+    label: str
+    captured: tuple[int, ...]
+    least: int
+    most: int | None
+
+    def symbol(self, value: int) -> Symbol:
+        """The symbol, which is read off value number *value*."""
+        return Symbol(self.name, value, self.dim, self.captured, self.least, self.most)
+
+
+def written_symbol(symbol: Symbol, label: str) -> str:
+    """What stands behind the symbol's name."""
+    text = f"# dim {symbol.dim} of {label}, captured {', '.join(map(str, symbol.captured))}, from {symbol.least}"
+    return text if symbol.most is None else f"{text} to {symbol.most}"
+
+
+def read_symbol(line: _Line, size: Callable[[_Line], int]) -> Said:
+    """What *line* says. Raises ValueError for a line that says no symbol."""
+    name = line.of_kind("name", "a symbol")
+    for token in ("size", "#", "dim"):
+        line.take(token)
+    dim = size(line)
+    line.take("of")
+    label = line.of_kind("value", "a value")
+    line.take(",")
+    line.take("captured")
+    captured = [size(line)]
+    while line.skip(",") and line.kind == "number":
+        captured.append(size(line))
+    line.take("from")
+    least, most = size(line), None
+    if line.skip("to"):
+        most = size(line)
+    return Said(name, dim, label, tuple(captured), least, most)
+
+
+def read_operations(line: _Line, left: Any, literal: Callable[[_Line], Any], lowest: int = 1) -> Any:
+    """The expression that begins with *left*, if a sign follows; of signs that bind as *lowest* or stronger."""
+    while line.kind == "mark" and PRECEDENCE.get(line.token, 0) >= lowest:
+        line.deeper()
+        sign = line.step()
+        right = read_operations(line, literal(line), literal, PRECEDENCE[sign] + 1)
+        for side in (left, right):
+            if not isinstance(side, Expression) and type(side) not in (int, float):
+                raise ValueError(f"{sign} has numbers on both sides")
+        if sign == "**" and (isinstance(right, Expression) or abs(right) > HIGHEST_POWER):
+            raise ValueError(f"a power is a number up to {HIGHEST_POWER}")
+        left = Operation(sign, left, right)
+        line.depth -= 1
+    return left
+
+
+def repeated(item: Any, times: Any) -> Repeat:
+    """What ``repeat(item, times)`` says. Raises ValueError for what is no number of items."""
+    if not isinstance(times, Expression):
+        raise ValueError("repeat has an expression for the number of items")
+    return Repeat(item, times)

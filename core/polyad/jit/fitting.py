@@ -1,0 +1,206 @@
+"""Numbers that differ between captures, as expressions of what else differed: sizes of inputs, and of tensors before.
+
+Each of the forms that programs use is tried, the plainest first: a size; a sum with whole coefficients, as of ``cat``;
+a product or quotient of sizes, as of ``view``; a size divided and rounded, as of a half or of padding to a multiple;
+for floats a constant times a size to some power, or the factor n/(n - 1) of an unbiased variance. An expression must
+give the number in every capture.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
+from itertools import combinations
+from typing import Any, Final, NamedTuple
+
+from ..graph.expressions import Expression, close, product
+
+Row = tuple[int, ...]
+LARGEST_DIVISOR: Final = 128
+POWERS: Final = (1, -1, 0.5, -0.5, 2, -2)
+
+
+class Known(NamedTuple):
+    """Something whose size in each capture is known."""
+
+    row: Row
+    item: Expression
+
+
+class Fitting:
+    """What fits numbers, by the sizes that the symbols of the inputs have in the captures.
+
+    The first capture is of the example; in the one numbered i only the i-th symbol has another size, as far as there
+    are symbols; in further ones all have.
+    """
+
+    def __init__(self, symbols: Sequence[Known]) -> None:
+        self.symbols = list(symbols)
+        self.doubts: list[list[Any]] = []
+        self._found: dict[tuple[Any, ...], Any] = {}
+
+    def size(self, row: Row, near: Iterable[Known] = ()) -> Any:
+        """The size of a dimension, exactly: a number or an expression without rounding; None if there is none."""
+        if len(set(row)) == 1:
+            return row[0]
+        known = [*self.symbols, *near]
+        for one in known:
+            if one.row == row:
+                return one.item
+        for form in (self._sum, self._monomial):
+            item = form(row)
+            if item is not None:
+                return item
+        return _scaled(row, known)
+
+    def number(self, row: Row, near: Iterable[Known] = ()) -> Any:
+        """An argument that is a whole number; None if there is no expression for it."""
+        near = list(near)
+        key = (row, *[one.row for one in near])
+        if key not in self._found:
+            found = self.size(row, near)
+            for form in (_line, self._rounded):
+                found = form(row, near) if found is None else found
+            self._found[key] = found
+        return self._found[key]
+
+    def real(self, row: tuple[float, ...], near: Iterable[Known] = ()) -> Any:
+        """An argument that is a float."""
+        known = [*self.symbols, *near]
+        for one in (*known, *_products(known)):
+            if min(one.row) < 1:
+                continue
+            for power in POWERS:
+                factor = _constant(row, [size**power for size in one.row])
+                if factor is not None:
+                    return factor * (one.item if power == 1 else one.item**power)
+            if min(one.row) > 1:
+                factor = _constant(row, [size / (size - 1) for size in one.row])
+                if factor is not None:
+                    return factor * one.item / (one.item - 1)
+        return None
+
+    # ---------------------------------------------------------------------------------------------------------- forms
+
+    def _sum(self, row: Row) -> Any:
+        """A sum of symbols with whole coefficients, and a constant."""
+        total: Any = 0
+        rest = list(row)
+        for after, symbol in enumerate(self.symbols, 1):
+            slope = Fraction(row[after] - row[0], symbol.row[after] - symbol.row[0])
+            if slope.denominator != 1:
+                return None
+            if slope:
+                rest = [left - int(slope) * size for left, size in zip(rest, symbol.row, strict=True)]
+                total = product((int(slope), symbol.item)) + total
+        return total + rest[0] if len(set(rest)) == 1 else None
+
+    def _monomial(self, row: Row) -> Any:
+        """A constant times powers of symbols, which may be negative."""
+        if min(row) <= 0:
+            return None
+        above: list[Any] = []
+        below: list[Any] = []
+        rest = [Fraction(size) for size in row]
+        for after, symbol in enumerate(self.symbols, 1):
+            power = _power(Fraction(row[after], row[0]), Fraction(symbol.row[after], symbol.row[0]))
+            if power is None:
+                return None
+            rest = [left / Fraction(size) ** power for left, size in zip(rest, symbol.row, strict=True)]
+            (above if power > 0 else below).extend([symbol.item] * abs(power))
+        if len(set(rest)) != 1:
+            return None
+        result = product((rest[0].numerator, *above))
+        divisor = product((rest[0].denominator, *below))
+        return result if divisor == 1 else result // divisor
+
+    def _rounded(self, row: Row, near: Sequence[Known]) -> Any:
+        """A size, or a product of two, divided by a constant and rounded, or what is left of that."""
+        known = [*self.symbols, *near]
+        for among in (known, _products(known)):
+            found = [
+                form(one.item, divisor) + difference
+                for one in among
+                for divisor in range(2, LARGEST_DIVISOR + 1)
+                for form in _FORMS
+                if (difference := _difference(row, [form(size, divisor) for size in one.row])) is not None
+            ]
+            if found:
+                if len(found) > 1:
+                    self.doubts.append(found)
+                return found[0]
+        return None
+
+
+_FORMS: tuple[Callable[[Any, int], Any], ...] = (
+    lambda size, divisor: size // divisor,
+    lambda size, divisor: (size + (divisor - 1)) // divisor,
+    lambda size, divisor: size % divisor,
+    lambda size, divisor: (0 - size) % divisor,
+    lambda size, divisor: size // divisor * divisor,
+    lambda size, divisor: (size + (divisor - 1)) // divisor * divisor,
+    lambda size, divisor: size - size // divisor,
+)
+
+
+def _difference(row: Row, values: list[int]) -> int | None:
+    """What a row has more than *values*, if that is the same everywhere and the values are not."""
+    found = {size - value for size, value in zip(row, values, strict=True)}
+    return found.pop() if len(found) == 1 and len(set(values)) > 1 else None
+
+
+def _power(ratio: Fraction, of: Fraction) -> int | None:
+    """Which power of *of* a ratio is."""
+    return next((power for power in range(-3, 5) if of**power == ratio), None)
+
+
+def _products(known: Sequence[Known]) -> list[Known]:
+    """What is known, multiplied by two, three and four."""
+    few = list({one.row: one for one in known}.values())[:8]
+    return [
+        Known(
+            tuple(map(math.prod, zip(*[one.row for one in chosen], strict=True))), product(one.item for one in chosen)
+        )
+        for count in (2, 3, 4)
+        for chosen in combinations(few, count)
+    ]
+
+
+def _line(row: Row, known: Sequence[Known]) -> Any:
+    """A size of a tensor before times a whole number, and a constant; but two points make no line."""
+    for one in known:
+        points = dict(zip(one.row, row, strict=True))
+        if len(points) < 2 or any(points[size] != number for size, number in zip(one.row, row, strict=True)):
+            continue
+        (size, number), (other_size, other), *_ = points.items()
+        slope = Fraction(other - number, other_size - size)
+        constant = number - slope * size
+        straight = all(slope * size + constant == number for size, number in points.items())
+        if slope.denominator == 1 and straight and (len(points) > 2 or slope == 1 or not constant):
+            return product((int(slope), one.item)) + int(constant)
+    return None
+
+
+def _scaled(row: Row, known: Sequence[Known]) -> Any:
+    """A constant times the product of sizes of a tensor before."""
+    if min(row) <= 0:
+        return None
+    for one in _products(known):
+        factors = {Fraction(size, other) for size, other in zip(row, one.row, strict=True) if other}
+        if len(factors) == 1 and 0 not in one.row:
+            factor = factors.pop()
+            result = product((factor.numerator, one.item))
+            return result if factor.denominator == 1 else result // factor.denominator
+    return None
+
+
+def _constant(row: tuple[float, ...], sizes: list[float]) -> float | None:
+    """By which *sizes* are multiplied to give *row*; the shortest number that does."""
+    if not sizes or 0 in sizes:
+        return None
+    for digits in range(1, 18):
+        factor = float(f"{row[0] / sizes[0]:.{digits}g}")
+        if all(close(factor * size, number) for size, number in zip(sizes, row, strict=True)):
+            return factor
+    return None

@@ -1,0 +1,117 @@
+"""The calls of submodules in a captured graph, as a tree: which nodes each one made, what it was given, what it gave.
+
+A call is a stretch of nodes. What it uses and neither made nor holds as a parameter it is given as an argument; what
+others use of what it made, it returns. So each call becomes a method of its submodule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from polyad.graph import Graph
+from polyad.graph.graph import Node
+from polyad.graph.structure import Ref, leaves_of
+
+__all__ = ["Flow", "Region", "regions_of"]
+
+
+@dataclass(eq=False)
+class Region:
+    """A call of a submodule, or the whole call, whose path is empty.
+
+    Attributes:
+        path: where the module is in the traced one.
+        number: of the call; -1 of the whole.
+        items: its nodes and the calls in it, in order.
+        begin, end: its stretch of the graph's nodes.
+        inputs: the first numbers of the values that it is given.
+        outputs: the first numbers of the values that it gives.
+    """
+
+    path: str
+    number: int = -1
+    items: list[Node | Region] = field(default_factory=list)
+    begin: int = 0
+    end: int = 0
+    inputs: list[int] = field(default_factory=list)
+    outputs: list[int] = field(default_factory=list)
+
+    def regions(self) -> Iterator[Region]:
+        """It and all that are in it."""
+        yield self
+        for item in self.items:
+            if isinstance(item, Region):
+                yield from item.regions()
+
+
+def regions_of(graph: Graph, within: Callable[[str, str], bool]) -> Region:
+    """The whole call of *graph*.
+
+    Args:
+        within: whether the module at the second path is reached from that at the first; a call of another module, which
+            the caller knows from elsewhere, becomes a part of its caller.
+    """
+    root = Region("")
+    stack = [root]
+    for at, node in enumerate(graph.nodes):
+        chain = list(node.modules)
+        if chain or node.line:  # else it was put in by the capture, and belongs to what is there
+            depth = 0
+            wanted: list[tuple[int, str]] = []
+            path = ""
+            for call in chain:
+                if within(path, call.path):
+                    wanted.append((call.number, call.path))
+                    path = call.path
+            while depth < len(wanted) and depth + 1 < len(stack) and stack[depth + 1].number == wanted[depth][0]:
+                depth += 1
+            del stack[depth + 1 :]
+            for number, path in wanted[depth:]:
+                inner = Region(path, number, begin=at)
+                stack[-1].items.append(inner)
+                stack.append(inner)
+        stack[-1].items.append(node)
+        for region in stack:
+            region.end = at + 1
+    return root
+
+
+class Flow:
+    """Which values are made and used where.
+
+    Attributes:
+        first: of each value, the number of the same tensor's first value.
+        made: at which node a tensor is made, -1 for what comes from outside.
+        used: at which nodes it is used.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self.first: list[int] = []
+        for value in graph.values:
+            self.first.append(value.number if value.earlier is None else self.first[value.earlier])
+        self.made = dict.fromkeys(self.first, -1)
+        self.used: dict[int, list[int]] = {}
+        for at, node in enumerate(graph.nodes):
+            for number in node.uses:
+                self.used.setdefault(self.first[number], []).append(at)
+            for number in node.results:
+                if graph.values[number].earlier is None:
+                    self.made[number] = at
+        self.returned = {self.first[ref.number] for ref in leaves_of(graph.outputs, Ref)}
+
+    def fill(self, region: Region, holds: Callable[[str, int], bool]) -> None:
+        """Find inputs and outputs of *region* and of those in it; *holds* tells whether the module at a path reaches a
+        constant by itself.
+        """
+        for one in region.regions():
+            inside = range(one.begin, one.end)
+            for number, places in self.used.items():
+                is_made_here = self.made[number] in inside
+                if not is_made_here and any(at in inside for at in places) and not holds(one.path, number):
+                    one.inputs.append(number)
+                elif is_made_here and any(at not in inside for at in places):
+                    one.outputs.append(number)
+            one.outputs += [
+                number for number in self.returned if self.made[number] in inside and number not in one.outputs
+            ]
