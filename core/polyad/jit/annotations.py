@@ -2,10 +2,21 @@
 
 from typing import Any, Dict, Final, List, NamedTuple, Optional, Tuple, Union  # noqa: UP035 - the names are the point
 
+
+class _BroadcastingList:
+    """``BroadcastingList2[int]`` is a list, as annotations of layers' options have it."""
+
+    def __getitem__(self, element: Any) -> Any:
+        return list[element]
+
+
+BroadcastingList1 = BroadcastingList2 = BroadcastingList3 = _BroadcastingList()
+
 __all__ = [
-    "Any",
+    "BroadcastingList1",
     "BroadcastingList2",
     "BroadcastingList3",
+    "Any",
     "Dict",
     "Final",
     "List",
@@ -14,13 +25,3 @@ __all__ = [
     "Tuple",
     "Union",
 ]
-
-
-class BroadcastingList:
-    """An annotation ``BroadcastingList2[int]``: a list, or one number for all its items. Python takes any of both."""
-
-    def __class_getitem__(cls, item: Any) -> Any:
-        return Union[item, list[item]]  # noqa: UP007 - the item is a value here
-
-
-BroadcastingList2 = BroadcastingList3 = BroadcastingList

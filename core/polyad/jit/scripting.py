@@ -190,6 +190,16 @@ def annotate(the_type: Any, the_value: T) -> T:
     return the_value
 
 
+def isinstance_(obj: Any, target_type: Any) -> bool:
+    """Whether *obj* is of *target_type*, whose parts count: ``isinstance(x, list[int])``. Programs refine by it.
+
+    >>> import polyad
+    >>> polyad.jit.isinstance([1, 2], list[int]), polyad.jit.isinstance([1, "a"], list[int])
+    (True, False)
+    """
+    return _language().is_instance(obj, target_type)  # type: ignore[no-any-return]
+
+
 def is_scripting() -> bool:
     """False: Python runs this. In a program it is True.
 

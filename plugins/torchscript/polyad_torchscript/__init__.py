@@ -15,11 +15,13 @@ from .modules.classes import script_class, script_interface
 from .modules.functions import ScriptFunction, ScriptMethod
 from .modules.program import PROGRAM
 from .modules.recursive import RecursiveScriptModule, ScriptModule, script_module
+from .modules.unit import CompilationUnit
 from .running.futures import Future, fork, wait
-from .running.values import Error
+from .running.values import Error, is_instance
 
 __all__ = [
     "PROGRAM",
+    "CompilationUnit",
     "CompileError",
     "Error",
     "Future",
@@ -29,6 +31,7 @@ __all__ = [
     "ScriptModule",
     "UnsupportedError",
     "fork",
+    "is_instance",
     "script_class",
     "script_interface",
     "script_module",

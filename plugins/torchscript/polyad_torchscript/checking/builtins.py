@@ -119,9 +119,12 @@ def _dict(checker: Any, given: list[Value], named: dict[str, Value], place: Plac
             made = checker.operator(("aten::dict",), [first], {}, place)
         else:
             made = checker.operator(("aten::dict",), [first], {}, place)
-        if named:
-            raise UnsupportedError("script: dict() of a dict and names isn't supported", place, fix="use update()")
-        return Plain(made)
+        if not named:
+            return Plain(made)
+        if not isinstance(made.type, t.DictType) or made.type.key != t.STR:
+            raise CompileError(f"script: names are keys of type str, and the dict is a {made.type}", place)
+        more = [checker.converted(one, made.type.value) for one in values]
+        return Plain(tree.NativeCall(made.type, place, "dict", dict, [made], dict(zip(named, more))))
     key = t.STR
     value = checker._common(values, "dict's values", place) or t.TENSOR
     return Plain(tree.DictLiteral(t.DictType(key, value), place, keys, values))

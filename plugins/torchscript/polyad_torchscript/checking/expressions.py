@@ -470,9 +470,14 @@ class Expressions(Indexing, Conditions):
         with self.inner_scope(own=True):
             target = self.assign_target(generator.target, tree.Local(loop.element, place, "<element>"))
             conditions = [self.condition(one).expression for one in generator.ifs]
-            made = self.check(element, hint.element if isinstance(hint, t.ListType) else None)
+            made = self.check(element, hint.parts()[-1] if isinstance(hint, (t.ListType, t.DictType)) else None)
             made_key = None if key is None else self.check(key)
         type: Type = t.ListType(made.type) if made_key is None else t.DictType(made_key.type, made.type)
+        wanted = None if hint is None else t.without_none(hint)
+        if isinstance(wanted, t.ListType) and made_key is None and t.is_subtype(made.type, wanted.element):
+            type = wanted
+        if isinstance(wanted, t.DictType) and made_key is not None and t.is_subtype(made.type, wanted.value):
+            type = wanted
         return tree.Comprehension(type, place, target, loop, conditions, made, made_key)
 
     def _written_out(

@@ -92,7 +92,7 @@ def _match(
     found, used = _assign(schema.arguments, given, named, conversions, bindings, schema.variadic)
     rest = list(given[used:])
     if rest and not schema.variadic:
-        raise _Misfit(f"expected at most {used} positional arguments but found {len(given)}")
+        raise _Misfit(f"Expected at most {used} positional arguments but found {len(given)}")
     return Matched(schema, found + rest, bindings)
 
 
@@ -127,10 +127,10 @@ def _assign(
             found.append(None)
             continue
         else:
-            raise _Misfit(f"argument {argument.name} not provided")
+            raise _Misfit(f"Argument {argument.name} not provided")
         found.append(_fitted(value, argument, conversions, bindings))
     if left:
-        raise _Misfit(f"unknown keyword argument '{next(iter(left))}'")
+        raise _Misfit(f"Unknown keyword argument '{next(iter(left))}'")
     return found, used
 
 
@@ -169,14 +169,13 @@ def _fitted(value: tree.Expression, argument: Argument, conversions: bool, bindi
                 return retyped(value, known)
         if not _bind(wanted, value.type, bindings):
             raise _Misfit(
-                f"expected a value of type '{_bound(wanted, bindings)}' for argument '{argument.name}' "
-                f"but instead found type '{value.type}'"
+                f"Could not match type {value.type} to {_bound(wanted, bindings)} in argument '{argument.name}'"
             )
         wanted = _bound(wanted, bindings)
     converted = convert(value, wanted, conversions)
     if converted is None:
         raise _Misfit(
-            f"expected a value of type '{wanted}' for argument '{argument.name}' but instead found type '{value.type}'"
+            f"Expected a value of type '{wanted}' for argument '{argument.name}' but instead found type '{value.type}'"
         )
     return converted
 
@@ -330,7 +329,7 @@ def bind(
         try:
             found, used = _assign(signature.arguments, given, named, conversions, {}, False)
             if used < len(given):
-                raise _Misfit(f"expected at most {used} arguments but found {len(given)} positional arguments")
+                raise _Misfit(f"Expected at most {used} arguments but found {len(given)} positional arguments")
         except _Misfit as reason:
             failure = str(reason)
             continue

@@ -89,9 +89,12 @@ class Conditions:
         if isinstance(value.type, t.ClassType) and value.type.method("__bool__"):
             member = self.resolver.member(self, value, "__bool__", value.place)
             return member.call(self, [], {}, value.place).expression(self, value.place)  # type: ignore[no-any-return]
+        if isinstance(value.type, (t.ListType, t.DictType)):
+            length = self.operator(("aten::len",), [value], {}, value.place)
+            return self.operator(("aten::gt",), [length, self.constant(0, value.place)], {}, value.place)  # type: ignore[no-any-return]
         if value.type not in (t.TENSOR, t.INT, t.FLOAT):
             raise CompileError(
-                f"script: could not cast a value of type {value.type} to bool", value.place,
+                f"script: Could not cast value of type {value.type} to bool", value.place,
                 fix="compare it: x is not None, len(x) > 0",
             )  # fmt: skip
         return self.operator(("aten::Bool",), [value], {}, value.place)  # type: ignore[no-any-return]

@@ -220,7 +220,7 @@ class Checker(Expressions):
             known = self._declared(name) or outer.type
             if convert(value, known, True) is None:
                 raise CompileError(
-                    f"script: variable '{name}' previously had type {known} but is now being assigned to a value of "
+                    f"script: Variable '{name}' previously had type {known} but is now being assigned to a value of "
                     f"type {value.type}", place,
                     fix=f"use another name, or annotate {name} where it is first set"
                     + (" (an empty list is of tensors)" if isinstance(known, t.ListType) else ""),
@@ -309,7 +309,7 @@ class Checker(Expressions):
         if found is None:
             name = node.target.id if isinstance(node.target, ast.Name) else "the target"
             raise CompileError(
-                f"script: variable '{name}' is annotated with type {declared} but is being assigned to a value of type "
+                f"script: Variable '{name}' is annotated with type {declared} but is being assigned to a value of type "
                 f"{value.type}", place, fix="change one of them",
             )  # fmt: skip
         if isinstance(node.target, ast.Name):
@@ -458,7 +458,7 @@ class Checker(Expressions):
             found = convert(value, wanted, False)
             if found is None:
                 raise CompileError(
-                    f"script: return value was annotated as having type {wanted} but is actually of type {value.type}",
+                    f"script: Return value was annotated as having type {wanted} but is actually of type {value.type}",
                     place, fix="change the annotation, or convert the value",
                 )  # fmt: skip
             value = found

@@ -30,11 +30,11 @@ def script_class(program: Any, cls: Any, frame_names: Any = None) -> t.ClassType
         return known  # type: ignore[no-any-return]
     bases = [base for base in cls.__bases__ if base is not object]
     if bases:
-        raise UnsupportedError(f"script: TorchScript classes do not support inheritance. Please directly inherit from 'object': {cls.__name__}",
+        raise UnsupportedError(f"script: a TorchScript class does not support inheritance: please directly inherit from 'object': {cls.__name__}",
                                fix="hold an instance of the other class")  # fmt: skip
     source, node = source_of(cls)
     assert isinstance(node, ast.ClassDef)
-    resolver = Resolver(program, names_seen_by(cls, frame_names), cls)
+    resolver = Resolver(program, names_seen_by(cls, {**(frame_names or {}), cls.__name__: cls}), cls)
     made = t.ClassType(qualified_name(cls), python=cls)
     program.register(cls, made)
     try:
@@ -95,7 +95,7 @@ def script_interface(program: Any, cls: Any, frame_names: Any = None) -> t.Inter
     """The type of an interface: what its methods take and give; their bodies are not looked at."""
     source, node = source_of(cls)
     assert isinstance(node, ast.ClassDef)
-    resolver = Resolver(program, names_seen_by(cls, frame_names), cls)
+    resolver = Resolver(program, names_seen_by(cls, {**(frame_names or {}), cls.__name__: cls}), cls)
     made = t.InterfaceType(qualified_name(cls), is_module=issubclass(cls, nn.Module), python=cls)
     program.register(cls, made)
     for one in node.body:

@@ -16,8 +16,9 @@ from ..language.printing import print_function
 from ..language.source import CompileError, Place, Source
 from ..operators.schemas import NO_DEFAULT
 from ..running.generate import compile_function
-from ..running.values import is_value_of
+from ..running.values import error_of, is_value_of
 from ..types import types as t
+from ..types.annotations import type_of_constant
 from ..types.types import Type
 
 __all__ = ["ScriptFunction", "ScriptMethod"]
@@ -88,8 +89,28 @@ class ScriptFunction:
     # -------------------------------------------------------------------------------------------------- calling
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Run it."""
-        return self.run(*self._checked(args), **{name: self._checked_named(name, one) for name, one in kwargs.items()})
+        """Run it. What goes wrong in it is an `Error`, and of the class that Python has for it."""
+        given = self._checked(args)
+        named = {name: self._checked_named(name, one) for name, one in kwargs.items()}
+        if len(given) + len(named) < self._required:
+            self._refuse_missing(len(given), named)
+        try:
+            return self.run(*given, **named)
+        except (LookupError, ValueError, ArithmeticError, AssertionError) as error:
+            if isinstance(error, RuntimeError):
+                raise
+            kind = error_of(type(error))
+            raise kind(f"{type(error).__name__}: {error}").with_traceback(error.__traceback__) from None
+
+    def _refuse_missing(self, count: int, named: dict[str, Any]) -> None:
+        for argument in self.signature.arguments[count:]:
+            if argument.default is NO_DEFAULT and argument.name not in named:
+                raise CallError(f"{self.name}() is missing value for argument '{argument.name}': {self.signature}")
+
+    @functools.cached_property
+    def _required(self) -> int:
+        """How many arguments must be given."""
+        return sum(one.default is NO_DEFAULT for one in self.signature.arguments)
 
     def _checked(self, args: tuple[Any, ...]) -> list[Any]:
         arguments = self.signature.arguments
@@ -142,6 +163,10 @@ class ScriptFunction:
             for one in self.signature.arguments
         ])  # fmt: skip
 
+    def graph_for(self, *args: Any, **kwargs: Any) -> Any:
+        """The graph that runs for these arguments, which is the same for all."""
+        return self.inlined_graph
+
     def save(self, f: Any, _extra_files: Any = None) -> None:
         """Write it, as the ``forward`` of a module; see `polyad.jit.save`."""
         polyad.jit.save(self, f, _extra_files)
@@ -180,7 +205,11 @@ def _fitted(name: str, argument: tree.Argument, value: Any) -> Any:
         return value
     made, fits = _as_type(type, value)
     if not fits:
-        kind = value.__class__.__name__
+        kind = type_of_constant(value) or value.__class__.__name__
+        if isinstance(type, t.UnionType) and type.kind() == "UnionType":
+            raise CallError(
+                f"{name}() Expected a member of {type} but instead found type {kind} for '{argument.name}'."
+            )
         raise CallError(
             f"{name}() Expected a value of type '{type}' for argument '{argument.name}' but instead found type '{kind}'."
         )
@@ -191,8 +220,18 @@ def _as_type(type: Type, value: Any) -> tuple[Any, bool]:
     """*value* as what a program has for *type*: numbers become floats, sequences lists; and whether it can be that."""
     if isinstance(type, t.ClassType) and type.is_module:
         return value, True
-    if is_value_of(type, value):
-        return (list(value) if isinstance(value, polyad.Size) else value), True
+    if isinstance(type, t.ListType) and isinstance(value, (list, tuple)):
+        parts = [_as_type(type.element, one) for one in value]
+        return [one for one, _ in parts], all(fits for _, fits in parts)
+    if isinstance(type, t.DictType) and isinstance(value, dict):
+        keys = [_as_type(type.key, one) for one in value]
+        parts = [_as_type(type.value, one) for one in value.values()]
+        made = {key: one for (key, _), (one, _) in zip(keys, parts)}
+        return made, all(fits for _, fits in [*keys, *parts])
+    if isinstance(type, t.UnionType) and not isinstance(value, (list, dict, tuple)) and is_value_of(type, value):
+        return value, True
+    if not isinstance(type, t.UnionType) and is_value_of(type, value):
+        return value, True
     if type == t.FLOAT and isinstance(value, int) and not isinstance(value, bool):
         return float(value), True
     if type == t.FLOAT and hasattr(value, "__float__") and not isinstance(value, (str, polyad.Tensor)):
@@ -206,12 +245,6 @@ def _as_type(type: Type, value: Any) -> tuple[Any, bool]:
             made, fits = _as_type(member, value)
             if fits:
                 return made, True
-    if isinstance(type, t.ListType) and isinstance(value, (list, tuple)):
-        parts = [_as_type(type.element, one) for one in value]
-        return [one for one, _ in parts], all(fits for _, fits in parts)
-    if isinstance(type, t.DictType) and isinstance(value, dict):
-        parts = [_as_type(type.value, one) for one in value.values()]
-        return dict(zip(value, [one for one, _ in parts])), all(fits for _, fits in parts)
     if (
         isinstance(type, t.TupleType)
         and isinstance(value, tuple)

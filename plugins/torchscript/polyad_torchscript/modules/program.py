@@ -153,6 +153,20 @@ class Program:
     def no_member(self, type: t.ClassType, name: str, place: Place) -> CompileError:
         """The error about an attribute that is not there."""
         why = type.failures.get(name)
+        if not type.is_module:
+            magic = name.startswith("__")
+            return CompileError(
+                f"script: Class does not define {name}: {type}"
+                if magic
+                else f"script: '{type}' object has no attribute or method '{name}'"
+                + (
+                    f". '{name}' is defined as a class attribute, which isn't supported"
+                    if hasattr(type.python, name)
+                    else ""
+                ),
+                place,
+                fix="define it" if magic else "annotate it in the class, or set it in __init__",
+            )
         kind = "Module" if type.is_module else "class"
         label = getattr(type.python, "__name__", type.name)
         return CompileError(

@@ -259,8 +259,7 @@ class Resolver:
             type = has.attributes[node.attr]
             if convert(value, type, False) is None:
                 raise CompileError(
-                    f"script: attribute '{node.attr}' is of type {type}, and the value of type '{value.type}': "
-                    f"expected a value of type {type} for field {node.attr}", place, fix="convert the value",
+                    f"script: Wrong type for attribute assignment. Expected {type} but got {value.type}: {node.attr}", place, fix="convert the value",
                 )  # fmt: skip
             return tree.AttributeTarget(place, object, node.attr)
         if node.attr in has.properties and has.properties[node.attr][1] is not None:
@@ -268,7 +267,7 @@ class Resolver:
         if self.program.may_define(has, checker):
             has.attributes[node.attr] = value.type
             return tree.AttributeTarget(place, object, node.attr)
-        raise CompileError(f"script: tried to set nonexistent attribute: {node.attr}. Did you forget to initialize it in "
+        raise CompileError(f"script: Tried to set nonexistent attribute: {node.attr}. Did you forget to initialize it in "
                            "__init__()?", place, fix="set it in __init__")  # fmt: skip
 
     def superclass(self, checker: Any, node: ast.Call, place: Place) -> Value:
@@ -327,7 +326,7 @@ class Resolver:
         found = convert(value, argument.type, True)
         if found is None:
             raise CompileError(
-                f"script: {name}: expected a value of type '{argument.type}' for argument '{argument.name}' but instead "
+                f"script: {name}: Expected a value of type '{argument.type}' for argument '{argument.name}' but instead "
                 f"found type '{value.type}'", place, fix="convert it",
             )  # fmt: skip
         return found
@@ -373,6 +372,12 @@ class Resolver:
             arguments.append(
                 Argument(one.arg, type, NO_DEFAULT if value is None else self._evaluated(value, place), True)
             )
+        for one in arguments:
+            if isinstance(one.default, (list, dict, set)):
+                raise CompileError(
+                    f"script: Mutable default parameters are not supported: {node.name} has {one.name}={one.default!r}", place,
+                    fix="use None, and make the value in the function",
+                )  # fmt: skip
         result = None if node.returns is None else self.annotation(node.returns, place, source)
         return tree.Signature(node.name, arguments, result, node.returns is not None)
 
@@ -390,14 +395,22 @@ class Resolver:
 
     def type(self, annotation: Any, place: Place) -> Type:
         """The type that a Python object means as an annotation."""
+        if isinstance(annotation, typing.ForwardRef):
+            annotation = annotation.__forward_arg__
         if isinstance(annotation, str):
             return self.annotation(ast.parse(annotation, mode="eval").body, place, place.source)  # type: ignore[no-any-return]
         try:
-            return type_of_annotation(annotation, lambda one: self.program.class_of(one, self, place))
+            return type_of_annotation(annotation, lambda one: self._named_type(one, place))
         except AnnotationError as error:
             raise CompileError(
                 f"script: {error}", place, fix="use a type of TorchScript; docs/torchscript.md lists them"
             ) from None
+
+    def _named_type(self, annotation: Any, place: Place) -> Type | None:
+        """The type of a class, or of what names one."""
+        if isinstance(annotation, (str, typing.ForwardRef)):
+            return self.type(annotation, place)
+        return self.program.class_of(annotation, self, place)  # type: ignore[no-any-return]
 
     def _evaluated(self, node: ast.expr, place: Place) -> Any:
         """The value of an annotation or a default, which Python has evaluated as well."""
@@ -523,7 +536,7 @@ class ToListValue(Value):
     def call(self, checker: Any, given: list[Value], named: dict[str, Value], place: Place) -> Value:
         wanted = checker.wanted
         if wanted is None:
-            raise CompileError("script: expected type hint for result of tolist()", place,
+            raise CompileError("script: Expected type hint for result of tolist()", place,
                                fix="annotate what it is assigned to: x: List[int] = y.tolist()")  # fmt: skip
         schema = Schema("prim::tolist", "", (Argument("self", t.TENSOR),), wanted)
         return Plain(tree.Operator(wanted, place, schema, [self.object]))

@@ -169,10 +169,8 @@ def _default(text: str) -> Any:
 def _result(text: str) -> Type:
     if text == "()":
         return t.NONE
-    if text.startswith("(") and text.endswith("]"):
+    if not (text.startswith("(") and text.endswith(")")):
         return _type(text)[0]
-    if not text.startswith("("):
-        return _type(text.split(" ")[0] if not text.startswith("Dict") else text)[0]
     parts = list(_split(text[1:-1]))
     if len(parts) == 1:
         return _result(parts[0])

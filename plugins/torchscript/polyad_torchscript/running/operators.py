@@ -251,16 +251,23 @@ def implementation(schema: Schema) -> Callable[..., Any] | None:
         found = NUMBERS.get(name) or OTHERS.get(name)
         if found is not None:
             return found
-    if name in OTHERS and not (
-        schema.arguments
-        and name in ("aten::any", "aten::all", "aten::sum", "aten::sort", "aten::values", "aten::add_", "aten::size")
-        and (len(schema.arguments) != 1 or name != "aten::size")
-    ):
+    if name in OTHERS and not (name in _OF_LISTS and _is_of_tensors(schema)):
         return OTHERS[name]
     namespace, _, short = name.partition("::")
     if namespace != "aten":
         return None
     return overloads._call_of("aten", short)
+
+
+_OF_LISTS = frozenset({"aten::any", "aten::all", "aten::sum", "aten::sort", "aten::values", "aten::add_", "aten::size"})
+"""Operators of lists and dicts whose names polyad's functions of tensors have, too."""
+
+
+def _is_of_tensors(schema: Schema) -> bool:
+    """Whether the first argument is a tensor; of ``size``, whether a dimension is asked for."""
+    if schema.name == "aten::size":
+        return len(schema.arguments) > 1
+    return bool(schema.arguments) and schema.arguments[0].type == t.TENSOR
 
 
 def _holds_tensor(type: t.Type) -> bool:

@@ -12,6 +12,7 @@ from polyad.base.dtypes import DType
 from polyad.errors import PolyadError
 
 from ..types import types as t
+from ..types.annotations import type_of_annotation
 from ..types.types import Type
 from .futures import Future
 
@@ -176,6 +177,15 @@ def _is_instance(type: Type, value: Any) -> bool:
         python = {"AnyList": list, "AnyTuple": tuple, "AnyDict": dict}.get(type.name)
         return python is None or isinstance(value, python)
     return False
+
+
+def is_instance(value: Any, annotation: Any) -> bool:
+    """Whether *value* is of the type of an annotation, or of one of a tuple of them."""
+    annotations = annotation if isinstance(annotation, tuple) else (annotation,)
+    return any(
+        is_value_of(type_of_annotation(one, lambda cls: t.ClassType(cls.__name__, python=cls)), value)
+        for one in annotations
+    )
 
 
 def instance_test(types: Sequence[Type]) -> Callable[[Any], bool]:

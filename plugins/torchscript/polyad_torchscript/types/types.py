@@ -305,7 +305,15 @@ def union(types: Iterable[Type]) -> Type:
             found = [other for other in found if not is_subtype(other, member)] + [member]
     if not found:
         return NEVER
-    return found[0] if len(found) == 1 else UnionType(tuple(found))
+    return found[0] if len(found) == 1 else UnionType(tuple(sorted(found, key=_rank)))
+
+
+def _rank(type: Type) -> int:
+    """Where a type stands in a union, as PyTorch writes them."""
+    kinds = ("EnumType", "TensorType", "TupleType", "ListType", "DictType", "NumberType", "FloatType", "ComplexType",
+             "FutureType", "IntType", "NoneType", "StringType", "GeneratorType", "BoolType", "DeviceObjType")  # fmt: skip
+    kind = type.kind()
+    return kinds.index(kind) if kind in kinds else len(kinds)
 
 
 def optional(type: Type) -> Type:
