@@ -174,7 +174,8 @@ class Optimizer(Explained):
                 operands={label: param},
                 fix="pass the tensor it was computed from, or its .detach().requires_grad_()",
             )
-        if has_internal_overlap(param.shape, param.stride()):
+        data = param.data  # empty if a lazy parameter has no shape yet
+        if has_internal_overlap(data.shape, data.stride()):
             raise ArgumentError(
                 f"{name}: several elements of {label} are one place in memory",
                 operands={label: param},
