@@ -248,7 +248,6 @@ _LAZY_MODULES = frozenset(
         "mps",
         "multiprocessing",
         "nn",
-        "onnx",
         "optim",
         "overrides",
         "profiler",

@@ -95,7 +95,6 @@ ABSENT: dict[str, Absence] = {
         ("futures.Future", "futures.collect_all", "futures.wait_all", "jit.Future", "jit.fork", "jit.wait"),
         Absence("calls are not made by themselves in other threads", "concurrent.futures"),
     ),
-    "onnx.export": Absence("no ONNX files are written", "polyad.jit.capture(f, *inputs), whose nodes can be read"),
     "fx.symbolic_trace": Absence("graphs are made of ops", "polyad.jit.capture(f, *inputs), whose nodes can be read"),
     **{
         f"hub.{name}": Absence(

@@ -93,12 +93,6 @@ EXPORTED = (
         replace_pattern
         """,
     ),
-    *_in(
-        "onnx",
-        """
-        ExportableModule InputObserver ONNXProgram OnnxExporterError
-        """,
-    ),
 )
 
 COMPILED = (

@@ -3,6 +3,7 @@
 capture.py     the mode that records
 general.py     graphs for all sizes; unifying.py finds what captures have in common, fitting.py their numbers
 bodies.py      the functions of control flow, recorded as graphs
+expanding.py   ops taken apart while they are recorded
 scripting.py   the decorators of PyTorch's compiler, under which code stays Python
 """
 
