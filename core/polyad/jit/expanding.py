@@ -6,8 +6,10 @@ Who needs a graph of few ops, such as an exporter, has a function captured under
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
+from ..base.dtypes import DType
 from ..dispatch.effects import Effect, exchanged
 from ..dispatch.modes import Mode
 from ..dispatch.op import Op
@@ -70,5 +72,9 @@ def _promoted(op: Op, args: tuple[Any, ...]) -> tuple[Any, ...]:
     found = list(args)
     for place, dtype in enumerate(casts):
         if dtype is not None:
-            found[place] = replace(args[place], Tensor, lambda one, dtype=dtype: one.to(dtype))
+            found[place] = replace(args[place], Tensor, partial(_converted, dtype=dtype))
     return tuple(found)
+
+
+def _converted(tensor: Tensor, dtype: DType) -> Any:
+    return tensor.to(dtype)

@@ -115,14 +115,14 @@ class Translator:
         """The result of a new node, or a tuple of *count* results. Results have the first input's dtype unless the
         operator or *dtype* says otherwise. An attribute that is None is left out.
         """
-        inputs = self._without_absent(inputs)
+        operands = self._without_absent(inputs)
         given = {key: value for key, value in attributes.items() if value is not None}
         base = self.free_name(f"{self.place}/{op_type}" if self.place else op_type)
-        node = self.ir.node(op_type, inputs, given, domain=domain, num_outputs=count, name=base)
+        node = self.ir.node(op_type, operands, given, domain=domain, num_outputs=count, name=base)
         self.nodes.append(node)
         for position, value in enumerate(node.outputs):
             value.name = self.free_name(f"{base}_output_{position}" if count > 1 else f"{base}_output")
-            value.type = self._result_type(op_type, inputs, dtype)
+            value.type = self._result_type(op_type, operands, dtype)
         return node.outputs[0] if count == 1 else tuple(node.outputs)
 
     @staticmethod
@@ -163,7 +163,7 @@ class Translator:
 
     def _arguments(self, node: Node) -> tuple[Any, ...]:
         """The arguments of *node*, with the graph's values in their places."""
-        return tuple([_replaced(arg, self.graph.values) for arg in node.args])
+        return tuple([_with_values(arg, self.graph.values) for arg in node.args])
 
     def _translatable(self, node: Node) -> bool:
         return node.name in registry.VIEWS or registry.found(node.name, self.opset, self._arguments(node)) is not None
@@ -184,10 +184,11 @@ class Translator:
 
     def _given(self, node: Node) -> list[Any]:
         """What a translation is called with."""
-        if node.op.kind == "effect":
+        op: Any = node.op
+        operands = node.operands
+        if op.kind == "effect":
             return list(node.args)
-        op, operands = node.op, node.operands
-        values = [_replaced(arg, self.graph.values) for arg in operands]
+        values = [_with_values(arg, self.graph.values) for arg in operands]
         types = tuple([_type_of(value) for value in values])
         keyed = {name: node.params[name] for name in op.keyed}
         casts = op.dtype(types, keyed).casts
@@ -293,11 +294,11 @@ class Translator:
         return self.graph.values[self.node.results[0]]
 
 
-def _replaced(arg: Any, values: Sequence[Value]) -> Any:
+def _with_values(arg: Any, values: Sequence[Value]) -> Any:
     if isinstance(arg, Ref):
         return values[arg.number]
     if isinstance(arg, (list, tuple)) and leaves_of(arg, Ref):
-        return [_replaced(one, values) for one in arg]
+        return [_with_values(one, values) for one in arg]
     return arg
 
 

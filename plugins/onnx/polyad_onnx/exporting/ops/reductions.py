@@ -39,16 +39,16 @@ def prod(to: Any, input: Any, dims: tuple[int, ...], keepdim: bool) -> Any:
 @translates("amax")
 def amax(to: Any, input: Any, dims: tuple[int, ...], keepdim: bool) -> Any:
     """The largest element."""
-    return _extreme(to, "ReduceMax", input, dims, keepdim)
+    return _reduced_extreme(to, "ReduceMax", input, dims, keepdim)
 
 
 @translates("amin")
 def amin(to: Any, input: Any, dims: tuple[int, ...], keepdim: bool) -> Any:
     """The smallest element."""
-    return _extreme(to, "ReduceMin", input, dims, keepdim)
+    return _reduced_extreme(to, "ReduceMin", input, dims, keepdim)
 
 
-def _extreme(to: Any, operator: str, input: Any, dims: tuple[int, ...], keepdim: bool) -> Any:
+def _reduced_extreme(to: Any, operator: str, input: Any, dims: tuple[int, ...], keepdim: bool) -> Any:
     if to.result.dtype is torch.bool:
         return to.cast(reduced(to, operator, to.cast(input, torch.uint8), dims, keepdim), torch.bool)
     return reduced(to, operator, input, dims, keepdim)
