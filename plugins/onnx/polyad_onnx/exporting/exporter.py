@@ -142,7 +142,7 @@ def translated(graph: Graph, opset: int, input_names: Sequence[str] | None, outp
         )
     to.run()
     outputs = _outputs(to, graph, list(output_names or ()))
-    used = _used(to.nodes, outputs)
+    used = _needed_for(to.nodes, outputs)
     initializers = [value for value in to.initializers.values() if value in used]
     nodes = [node for node in to.nodes if any(value in used for value in node.outputs)]
     held = ir.Graph(inputs, outputs, nodes=nodes, initializers=initializers, opset_imports={"": opset}, name=graph.name)
@@ -163,7 +163,7 @@ def _outputs(to: Translator, graph: Graph, names: list[str]) -> list[Any]:
     return found
 
 
-def _used(nodes: Sequence[Any], outputs: Sequence[Any]) -> set[Any]:
+def _needed_for(nodes: Sequence[Any], outputs: Sequence[Any]) -> set[Any]:
     """The values on which outputs depend."""
     used = set(outputs)
     for node in reversed(nodes):
