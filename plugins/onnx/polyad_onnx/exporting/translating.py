@@ -98,6 +98,14 @@ class Translator:
         """A list of int64, such as a shape or axes."""
         return self.constant(list(numbers), torch.int64)
 
+    def size(self, size: Any) -> Any:
+        """A size as a value of no dimension."""
+        return self.constant(size, torch.int64)
+
+    def number(self, number: Any, dtype: Any) -> Any:
+        """A number that may follow from sizes, as a value."""
+        return self.constant(number, dtype)
+
     def sizes(self, sizes: Sequence[Any]) -> Any:
         """A shape as a value."""
         return self.ints(*sizes)
@@ -113,10 +121,10 @@ class Translator:
         self, op_type: str, *inputs: Any, count: int = 1, dtype: Any = None, domain: str = "", **attributes: Any
     ) -> Any:
         """The result of a new node, or a tuple of *count* results. Results have the first input's dtype unless the
-        operator or *dtype* says otherwise. An attribute that is None is left out.
+        operator or *dtype* says otherwise. An attribute that is None is left out; ``dtype_`` is the attribute dtype.
         """
         operands = self._without_absent(inputs)
-        given = {key: value for key, value in attributes.items() if value is not None}
+        given = {key.rstrip("_"): value for key, value in attributes.items() if value is not None}
         base = self.free_name(f"{self.place}/{op_type}" if self.place else op_type)
         node = self.ir.node(op_type, operands, given, domain=domain, num_outputs=count, name=base)
         self.nodes.append(node)
