@@ -148,7 +148,8 @@ LAYERS = {
 }
 
 LOSSES = {
-    name: Layer(getattr(nn, name), pair(4)) for name in ("L1Loss", "MSELoss", "SmoothL1Loss", "HuberLoss", "SoftMarginLoss")
+    name: Layer(getattr(nn, name), pair(4))
+    for name in ("L1Loss", "MSELoss", "SmoothL1Loss", "HuberLoss", "SoftMarginLoss")
 } | {
     "CrossEntropyLoss": Layer(nn.CrossEntropyLoss, classes),
     "CrossEntropyLoss smooth": Layer(lambda: nn.CrossEntropyLoss(label_smoothing=0.1, reduction="none"), classes),

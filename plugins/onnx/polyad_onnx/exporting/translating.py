@@ -250,6 +250,9 @@ class Translator:
             source, call = self._shown[tensor]
             content = self._puts(call, self._held(source), content)
             tensor = source
+        seen = self.graph.values[tensor]
+        if content.producer() is not None:
+            self.describe(content, seen.dtype, seen.shape)
         held[tensor] = content
         place = self.graph.values[target.number].storage.number
         others = [number for number in self._now if self.graph.values[number].storage.number == place]

@@ -6,6 +6,7 @@ from . import (
     convolution,
     effects,
     indexing,
+    linalg,
     normalization,
     pooling,
     products,
@@ -14,9 +15,21 @@ from . import (
     shaping,
     sorting,
     views,
-)  # fmt: skip
+)
 
 __all__ = [
-    "activation", "arithmetic", "convolution", "effects", "indexing", "normalization", "pooling", "products", "random",
-    "reductions", "shaping", "sorting", "views",
-]  # fmt: skip
+    "activation",
+    "arithmetic",
+    "convolution",
+    "effects",
+    "indexing",
+    "linalg",
+    "normalization",
+    "pooling",
+    "products",
+    "random",
+    "reductions",
+    "shaping",
+    "sorting",
+    "views",
+]

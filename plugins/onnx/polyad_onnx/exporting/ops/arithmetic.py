@@ -13,9 +13,8 @@ from .effects import filled
 PLAIN = {
     "exp": "Exp", "log": "Log", "sqrt": "Sqrt", "reciprocal": "Reciprocal", "sin": "Sin", "cos": "Cos", "tan": "Tan",
     "asin": "Asin", "acos": "Acos", "atan": "Atan", "sinh": "Sinh", "cosh": "Cosh", "tanh": "Tanh", "asinh": "Asinh",
-    "acosh": "Acosh", "atanh": "Atanh", "erf": "Erf", "sigmoid": "Sigmoid", "abs": "Abs", "neg": "Neg", "sign": "Sign",
-    "sub": "Sub", "pow": "Pow", "where": "Where", "logical_not": "Not", "logical_and": "And", "logical_or": "Or",
-    "logical_xor": "Xor", "isnan": "IsNaN",
+    "acosh": "Acosh", "atanh": "Atanh", "erf": "Erf", "sigmoid": "Sigmoid", "abs": "Abs", "neg": "Neg",
+    "sub": "Sub", "pow": "Pow", "where": "Where", "isnan": "IsNaN",
 }  # fmt: skip
 """Ops that are an operator with the same operands."""
 
@@ -52,6 +51,25 @@ def cast(to: Any, input: Any, dtype: Any) -> Any:
 def copy(to: Any, input: Any, *strides: Any) -> Any:
     """The same elements."""
     return input
+
+
+TRUTHS = {"logical_and": "And", "logical_or": "Or", "logical_xor": "Xor", "logical_not": "Not"}
+
+
+def _logical(name: str, operator: str) -> None:
+    @translates(name)
+    def logical(to: Any, *operands: Any) -> Any:
+        return to.op(operator, *[to.cast(one, torch.bool) for one in operands])
+
+
+for _name, _called in TRUTHS.items():
+    _logical(_name, _called)
+
+
+@translates("sign")
+def sign(to: Any, input: Any) -> Any:
+    """-1, 0 or 1; a truth itself."""
+    return input if to.result.dtype is torch.bool else to.op("Sign", input)
 
 
 COMPARED = {"lt": "Less", "le": "LessOrEqual", "gt": "Greater", "ge": "GreaterOrEqual", "eq": "Equal"}

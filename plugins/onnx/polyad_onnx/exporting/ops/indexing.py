@@ -57,6 +57,16 @@ def gather(to: Any, input: Any, index: Any, dim: int) -> Any:
     return to.op("GatherElements", input, index, axis=dim)
 
 
+def add_by_comparison(to: Any, input: Any, index: Any, src: Any, shape: tuple[Any, ...], dim: int) -> Any:
+    """Elements added up at places before there was an operator for it: each place takes the sum of what names it."""
+    size, dtype = to.result.shape[dim], to.result.dtype
+    places = torch.arange(size).reshape(-1, *[1] * (len(shape) - dim - 1))
+    named = to.op("Equal", to.op("Unsqueeze", index, to.ints(dim + 1)), to.constant(places, None))
+    parts = to.op("Unsqueeze", src, to.ints(dim + 1))
+    chosen = to.op("Where", named, parts, to.constant(0, dtype), dtype=dtype)
+    return to.op("Add", input, to.op("ReduceSum", chosen, to.ints(dim), keepdims=0))
+
+
 def _scattered(to: Any, input: Any, index: Any, src: Any, dim: int, reduction: str | None) -> Any:
     """Elements of *src*, of which index names as many as it has, written to places."""
     index_ref, src_given = to.node.args[1:3]
@@ -79,6 +89,20 @@ def scatter(to: Any, input: Any, index: Any, src: Any, dim: int) -> Any:
     return _scattered(to, input, index, src, dim, None)
 
 
+@translates(
+    "scatter_add",
+    when=lambda input, index, src, dim: len(index.shape) > 0 and _shape_but(input, dim) == _shape_but(index, dim)
+    and index.shape == src.shape,
+)  # fmt: skip
+def scatter_add_by_comparison(to: Any, input: Any, index: Any, src: Any, dim: int) -> Any:
+    """Elements added up at places."""
+    return add_by_comparison(to, input, index, src, to.shape(to.node.args[1]), dim)
+
+
+def _shape_but(tensor: Any, dim: int) -> tuple[Any, ...]:
+    return (*tensor.shape[:dim], *tensor.shape[dim + 1 :])
+
+
 @translates("scatter_add", since=16)
 def scatter_add(to: Any, input: Any, index: Any, src: Any, dim: int) -> Any:
     """Elements added up at places."""
@@ -96,13 +120,14 @@ def scatter_reduce(to: Any, input: Any, index: Any, src: Any, dim: int, reduce: 
     return _scattered(to, input, index, src, dim, reduction)
 
 
-@translates("index_add", since=16)
+@translates("index_add")
 def index_add(to: Any, input: Any, index: Any, source: Any, dim: int) -> Any:
     """Slices added at positions of a dimension."""
     shape = to.shape(to.node.args[2])
-    places = (
-        to.op("Unsqueeze", index, to.ints(*[at for at in range(len(shape)) if at != dim])) if len(shape) > 1 else index
-    )
+    others = [at for at in range(len(shape)) if at != dim]
+    places = to.op("Unsqueeze", index, to.ints(*others)) if others else index
+    if to.opset < 16:
+        return add_by_comparison(to, input, places, source, shape, dim)
     places = to.op("Expand", places, to.sizes(shape))
     return to.op("ScatterElements", input, places, source, axis=dim, reduction="add")
 

@@ -13,9 +13,22 @@ from .arithmetic import number
 Sizes = tuple[int, ...]
 
 
-def _windows(kernel: Sizes, stride: Sizes, padding: Sizes, ceil_mode: bool) -> dict[str, Any]:
+def _windows(to: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool) -> dict[str, Any]:
+    """The attributes of a pooling. Where sizes are rounded up, the padding behind is what the last window needs: by
+    ONNX's own rounding a window may lie in the padding alone.
+    """
+    given, made = to.shape(to.node.args[0])[2:], to.result.shape[2:]
+    fixed = all(isinstance(size, int) for size in (*given, *made))
+    behind = list(padding)
+    if ceil_mode and fixed:
+        ends = [
+            (count - 1) * step + apart * (width - 1) + 1 - size - pad
+            for count, step, apart, width, size, pad in zip(made, stride, dilation, kernel, given, padding, strict=True)
+        ]
+        behind = [max(end, 0) for end in ends]
     return {
-        "kernel_shape": list(kernel), "strides": list(stride), "pads": [*padding, *padding], "ceil_mode": int(ceil_mode)
+        "kernel_shape": list(kernel), "strides": list(stride), "pads": [*padding, *behind],
+        "ceil_mode": int(ceil_mode and not fixed),
     }  # fmt: skip
 
 
@@ -24,7 +37,8 @@ def max_pool(
     to: Any, input: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool
 ) -> Any:
     """The largest element of each window."""
-    return to.op("MaxPool", input, dilations=list(dilation), **_windows(kernel, stride, padding, ceil_mode))
+    given = _windows(to, kernel, stride, padding, dilation, ceil_mode)
+    return to.op("MaxPool", input, dilations=list(dilation), **given)
 
 
 @translates("max_pool_with_indices")
@@ -32,20 +46,21 @@ def max_pool_with_indices(
     to: Any, input: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool
 ) -> tuple[Any, Any]:
     """The same, and the places of these elements in the flattened image."""
-    given = _windows(kernel, stride, padding, ceil_mode)
+    given = _windows(to, kernel, stride, padding, dilation, ceil_mode)
     out, places = to.op("MaxPool", input, count=2, dilations=list(dilation), **given)
     places.type = to.ir.TensorType(to.ir.DataType.INT64)
     image = to.shape(to.node.args[0])[2:]  # the operator counts through all images
-    return out, to.op("Mod", places, to.constant(math.prod(image), torch.int64))
+    return out, to.op("Mod", places, to.number(_product(image), torch.int64))
 
 
-def _has_windows_inside(
-    input: Any, kernel: Sizes, stride: Sizes, padding: Sizes, ceil_mode: bool, count_include_pad: bool, divisor: Any
-) -> bool:
-    return input.dtype.is_floating_point and not (divisor is not None and ceil_mode)
+def _product(sizes: Any) -> Any:
+    whole = 1
+    for size in sizes:
+        whole = whole * size
+    return whole
 
 
-@translates("avg_pool", when=_has_windows_inside)
+@translates("avg_pool", when=lambda input, *params: input.dtype.is_floating_point)
 def avg_pool(
     to: Any,
     input: Any,
@@ -57,9 +72,24 @@ def avg_pool(
     divisor: int | None,
 ) -> Any:
     """The average of each window, or its sum divided by a number."""
-    counts = int(count_include_pad or divisor is not None)
-    given = _windows(kernel, stride, padding, ceil_mode)
-    out = to.op("AveragePool", input, count_include_pad=counts, **given)
-    if divisor is None:
+    counts = count_include_pad or divisor is not None
+    given = _windows(to, kernel, stride, padding, (1,) * len(kernel), ceil_mode)
+    out = to.op("AveragePool", input, count_include_pad=int(counts), **given)
+    area = math.prod(kernel)
+    if divisor is not None:
+        return to.op("Mul", out, number(to, area / divisor))
+    if not counts or given["pads"][len(kernel) :] == list(padding):
         return out
-    return to.op("Mul", out, number(to, math.prod(kernel) / divisor))
+    sizes = to.shape(to.node.args[0])[2:]
+    return to.op("Mul", out, to.constant(area / _counts(to, sizes, kernel, stride, padding), to.result.dtype))
+
+
+def _counts(to: Any, sizes: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes) -> Any:
+    """How many places of the padded input are in each window: padding behind that for the sake of rounding is not."""
+    found = torch.ones((), dtype=to.result.dtype)
+    for dim, (size, width, step, pad, count) in enumerate(
+        zip(sizes, kernel, stride, padding, to.result.shape[2:], strict=True)
+    ):
+        row = [min(place * step + width, size + 2 * pad) - place * step for place in range(count)]
+        found = found * torch.tensor(row, dtype=to.result.dtype).reshape(-1, *[1] * (len(sizes) - dim - 1))
+    return found

@@ -15,8 +15,8 @@ def uniform_like(to: Any, shape: tuple[Any, ...], low: float, high: float, dtype
     """Numbers in [low, high)."""
     if all(isinstance(size, int) for size in shape) and shape:
         kind = int(element(to, dtype))
-        return to.op("RandomUniform", shape=list(shape), low=low, high=high, dtype_=kind, dtype=dtype)
-    return to.op("RandomUniformLike", filled(to, shape, 0, dtype), low=low, high=high)
+        return to.op("RandomUniform", shape=list(shape), low=float(low), high=float(high), dtype_=kind, dtype=dtype)
+    return to.op("RandomUniformLike", filled(to, shape, 0, dtype), low=float(low), high=float(high))
 
 
 def element(to: Any, dtype: Any) -> Any:
@@ -37,8 +37,8 @@ def normal(to: Any, shape: tuple[Any, ...], mean: float, std: float, generator: 
     """Normally distributed numbers."""
     if all(isinstance(size, int) for size in shape) and shape:
         kind = int(element(to, dtype))
-        return to.op("RandomNormal", shape=list(shape), mean=mean, scale=std, dtype_=kind, dtype=dtype)
-    return to.op("RandomNormalLike", filled(to, shape, 0, dtype), mean=mean, scale=std)
+        return to.op("RandomNormal", shape=list(shape), mean=float(mean), scale=float(std), dtype_=kind, dtype=dtype)
+    return to.op("RandomNormalLike", filled(to, shape, 0, dtype), mean=float(mean), scale=float(std))
 
 
 @translates("integers")

@@ -26,7 +26,9 @@ def sum(to: Any, input: Any, dims: tuple[int, ...], keepdim: bool) -> Any:
 
 @translates("mean")
 def mean(to: Any, input: Any, dims: tuple[int, ...], keepdim: bool) -> Any:
-    """An average."""
+    """An average; that of nothing is nan."""
+    if 0 in [input.shape[dim] for dim in dims]:
+        return to.op("Div", sum(to, input, dims, keepdim), to.constant(0, to.result.dtype))
     return reduced(to, "ReduceMean", input, dims, keepdim)
 
 
@@ -57,15 +59,18 @@ def _reduced_extreme(to: Any, operator: str, input: Any, dims: tuple[int, ...], 
 @translates("any")
 def any(to: Any, input: Any, dims: tuple[int, ...], keepdim: bool) -> Any:
     """Whether an element is not 0."""
-    truths = to.cast(to.cast(input, torch.bool), torch.int32)
-    return to.cast(reduced(to, "ReduceMax", truths, dims, keepdim), torch.bool)
+    return _is_any(to, to.cast(input, torch.bool), dims, keepdim)
+
+
+def _is_any(to: Any, truths: Any, dims: tuple[int, ...], keepdim: bool) -> Any:
+    count = reduced(to, "ReduceSum", to.cast(truths, torch.int32), dims, keepdim, axes_since=13)
+    return to.op("Greater", count, to.constant(0, torch.int32))
 
 
 @translates("all")
 def all(to: Any, input: Any, dims: tuple[int, ...], keepdim: bool) -> Any:
     """Whether no element is 0."""
-    truths = to.cast(to.cast(input, torch.bool), torch.int32)
-    return to.cast(reduced(to, "ReduceMin", truths, dims, keepdim), torch.bool)
+    return to.op("Not", _is_any(to, to.op("Not", to.cast(input, torch.bool)), dims, keepdim))
 
 
 @translates("argmax")
@@ -91,6 +96,21 @@ def _place_of(to: Any, operator: str, input: Any, dim: int | None, keepdim: bool
 def cumsum(to: Any, input: Any, dim: int) -> Any:
     """Running sums."""
     return to.op("CumSum", to.cast(input, to.result.dtype), to.constant(dim, torch.int64))
+
+
+@translates("cumprod")
+def cumprod(to: Any, input: Any, dim: int) -> Any:
+    """Running products, by doubling: each step multiplies by what is twice as far ahead."""
+    value, size, rank = to.cast(input, to.result.dtype), to.result.shape[dim], len(to.result.shape)
+    if not rank:
+        return value
+    ahead, one = 1, to.constant(1, to.result.dtype)
+    while ahead < size:
+        pads = [0] * (2 * rank)
+        pads[dim], pads[dim + rank] = ahead, -ahead
+        value = to.op("Mul", value, to.op("Pad", value, to.ints(*pads), one))
+        ahead *= 2
+    return value
 
 
 @translates("logsumexp")
