@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import threading
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import polyad as torch
@@ -13,9 +13,11 @@ from polyad.errors import ArgumentTypeError
 from polyad.graph import Graph, apply
 from polyad.graph.passes import drop_views, fold_constants, merge_common, remove_dead
 from polyad.graph.structure import Ref, leaves, replace
+from polyad.jit.capture import names_of_inputs
 from polyad.jit.expanding import Expanding
 
 from . import registry
+from .dynamic import Dynamic, Named, at_other_sizes, of_axes, of_shapes
 from .element_types import onnx_ir
 from .program import ONNXProgram
 from .translating import Translator
@@ -48,9 +50,11 @@ def export(
     opset_version: int | None = None,
     dynamo: bool = True,
     external_data: bool = True,
+    dynamic_shapes: Any = None,
     verify: bool = True,
     export_params: bool = True,
     keep_initializers_as_inputs: bool = False,
+    dynamic_axes: Mapping[str, Any] | None = None,
     do_constant_folding: bool = True,
 ) -> ONNXProgram | None:
     """Call *model* once and write what it computes as an ONNX model.
@@ -62,17 +66,21 @@ def export(
     ['0/Gemm', '1/Relu', '2/Gemm']
     """
     opset = opset_of(opset_version)
-    args = args if isinstance(args, tuple) else (args,)
-    given = distinct(args, kwargs or {})
+    given = distinct(args if isinstance(args, tuple) else (args,), kwargs or {})
     _here.exporting = True
     try:
-        graph, expected = captured(model, given, opset, do_constant_folding)
+        source = Program(model, given, opset)
+        dynamic = _dynamic(source, dynamic_axes, dynamic_shapes, list(input_names or ()), list(output_names or ()))
+        graph = source.graph(dynamic, do_constant_folding)
         program = ONNXProgram(translated(graph, opset, input_names, output_names), graph)
+        if verify:
+            check(program)
+            compare(program, *given, source.results(given), "the example")
+            others = at_other_sizes(given, graph, source.names)
+            if others is not None:
+                compare(program, *others, source.results(others), "other sizes than the example's")
     finally:
         _here.exporting = False
-    if verify:
-        check(program)
-        compare(program, *given, expected, "the example")
     if f is not None:
         program.save(
             f,
@@ -97,6 +105,13 @@ def opset_of(wanted: int | None) -> int:
     return opset
 
 
+def _dynamic(source: Program, axes: Any, shapes: Any, input_names: list[str], output_names: list[str]) -> Dynamic:
+    named = source.named(input_names)
+    if shapes is not None:
+        return of_shapes(shapes, named, [one.name for one in source.parameters])
+    return of_axes(axes, named, output_names) if axes else Dynamic({}, {})
+
+
 def distinct(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The example's arguments, each tensor an object and memory of its own: each is an input."""
     result: tuple[tuple[Any, ...], dict[str, Any]] = replace(
@@ -105,27 +120,60 @@ def distinct(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, 
     return result
 
 
-def captured(model: Any, given: Any, opset: int, folding: bool) -> tuple[Graph, list[Any]]:
-    """The graph of a call, of ops that have translations, and what the call gave."""
-    from . import ops  # noqa: F401  declares the translations
+class Program:
+    """A model with example arguments, ready to be captured: under a mode that takes composites apart.
 
-    results: list[Any] = []
+    Attributes:
+        given: the example, each tensor an object of its own.
+        names: the names of the tensors among it, by id.
+    """
 
-    def run(self: Any, *args: Any, **kwargs: Any) -> Any:
-        with Expanding(lambda op, args: registry.found(op.name, opset, args) is not None):
-            result = model(*args, **kwargs)
-        results.append(result)
-        return result
+    def __init__(self, model: Callable[..., Any], given: Any, opset: int) -> None:
+        from . import ops  # noqa: F401  declares the translations
 
-    called = getattr(model, "forward", model)
-    run.__qualname__ = getattr(model, "__qualname__", None) or type(model).__qualname__
-    own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
-    run.__signature__ = inspect.Signature([own, *inspect.signature(called).parameters.values()])  # type: ignore[attr-defined]
-    with torch.no_grad():
-        graph = torch.jit.capture(types.MethodType(run, model), *given[0], **given[1])
-        passes = [drop_views, merge_common, remove_dead]
-        graph = apply(graph, [fold_constants, *passes] if folding else passes)
-    return graph, [leaf for _, leaf in leaves(results[0]) if isinstance(leaf, torch.Tensor)]
+        self.model, self.given, self.opset = model, given, opset
+        self.parameters = list(inspect.signature(getattr(model, "forward", model)).parameters.values())
+        self.function = types.MethodType(self._runner(), model)
+        self.names: dict[int, str] = names_of_inputs(self.function, given)
+
+    def _runner(self) -> Callable[..., Any]:
+        """A function that looks to a capture like the model's ``forward``."""
+        model, opset = self.model, self.opset
+
+        def run(self: Any, *args: Any, **kwargs: Any) -> Any:
+            with Expanding(lambda op, args: registry.found(op.name, opset, args) is not None):
+                return model(*args, **kwargs)
+
+        run.__qualname__ = getattr(model, "__qualname__", None) or type(model).__qualname__
+        own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
+        run.__signature__ = inspect.Signature([own, *self.parameters])  # type: ignore[attr-defined]
+        return run
+
+    def named(self, input_names: Sequence[str]) -> dict[str, Named]:
+        """The inputs in order, by the names that they have in the model."""
+        found = [
+            Named(self.names[id(leaf)], path, leaf)
+            for path, leaf in leaves(self.given)
+            if isinstance(leaf, torch.Tensor)
+        ]
+        return {input_names[place] if place < len(input_names) else one.name: one for place, one in enumerate(found)}
+
+    def graph(self, dynamic: Dynamic, folding: bool) -> Graph:
+        """The graph, for all sizes of *dynamic*."""
+        args, kwargs = self.given
+        with torch.no_grad():
+            if dynamic.dims:
+                graph = torch.jit.generalise(self.function, args, kwargs, dims=dynamic.dims, ranges=dynamic.ranges)
+            else:
+                graph = torch.jit.capture(self.function, *args, **kwargs)
+            passes = [drop_views, merge_common, remove_dead]
+            return apply(graph, [fold_constants, *passes] if folding else passes)
+
+    def results(self, given: Any) -> list[Any]:
+        """The tensors that the model gives."""
+        with torch.no_grad():
+            result = self.model(*given[0], **given[1])
+        return [leaf for _, leaf in leaves(result) if isinstance(leaf, torch.Tensor)]
 
 
 def translated(graph: Graph, opset: int, input_names: Sequence[str] | None, output_names: Sequence[str] | None) -> Any:
@@ -157,7 +205,7 @@ def _outputs(to: Translator, graph: Graph, names: list[str]) -> list[Any]:
         name = names[place] if place < len(names) else "output" if len(refs) == 1 else f"output_{place}"
         if value.producer() is None or value in found:
             seen, value = graph.values[ref.number], to.op("Identity", value)
-            to.describe(value, seen.dtype, seen.shape)
+            to.describe(value, seen.dtype, seen.sizes)
         value.name = to.free_name(name)
         found.append(value)
     return found

@@ -13,11 +13,13 @@ from typing import Any
 import polyad as torch
 from polyad.devices import registry as devices
 from polyad.graph import Graph, Node, Value
+from polyad.graph.expressions import Expression
 from polyad.graph.structure import Ref, leaves_of
 
-from ..errors import UnsupportedOperatorError
+from ..errors import SymbolicValueError, UnsupportedOperatorError
 from . import registry
 from .element_types import array_of, element_type, onnx_ir
+from .sizing import Sizes, has_fractions
 
 _BOOLS = {"Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual", "Not", "And", "Or", "Xor", "IsNaN", "IsInf"}
 _COUNTS = {"Shape", "Size", "ArgMax", "ArgMin", "NonZero"}
@@ -43,6 +45,7 @@ class Translator:
         self.initializers: dict[str, Any] = {} if outer is None else outer.initializers
         self._constants: dict[Any, Any] = {} if outer is None else outer._constants
         self._taken: set[str] = set() if outer is None else outer._taken
+        self.lengths = Sizes(self)
         self._shown: dict[int, tuple[int, Node]] = {}  # of a view: the tensor that it is of, and the call
         self._now: dict[int, Any] = {}  # what tensors hold, by the numbers of their first values
 
@@ -61,7 +64,7 @@ class Translator:
         """Let *value* be ONNX's for the graph's value *number*."""
         seen = self.graph.values[number]
         if value.producer() is not None:
-            self.describe(value, seen.dtype, seen.shape)
+            self.describe(value, seen.dtype, seen.sizes)
         self.known[number] = self._now[self._first(number)] = value
 
     def describe(self, value: Any, dtype: Any, shape: Sequence[Any]) -> None:
@@ -72,7 +75,7 @@ class Translator:
     def add_input(self, seen: Value, name: str) -> Any:
         """A new input of the graph."""
         value = self.ir.Value(name=self.free_name(name))
-        self.describe(value, seen.dtype, seen.shape)
+        self.describe(value, seen.dtype, seen.sizes)
         self.bind(seen.number, value)
         return value
 
@@ -100,15 +103,15 @@ class Translator:
 
     def size(self, size: Any) -> Any:
         """A size as a value of no dimension."""
-        return self.constant(size, torch.int64)
+        return self.lengths.number(size, torch.int64)
 
     def number(self, number: Any, dtype: Any) -> Any:
-        """A number that may follow from sizes, as a value."""
-        return self.constant(number, dtype)
+        """A number that may follow from sizes, as a value of no dimension."""
+        return self.lengths.number(number, dtype)
 
     def sizes(self, sizes: Sequence[Any]) -> Any:
-        """A shape as a value."""
-        return self.ints(*sizes)
+        """A shape as a value, a list of int64."""
+        return self.lengths.list(sizes)
 
     # ------------------------------------------------------------------------------------------------ nodes
 
@@ -215,7 +218,7 @@ class Translator:
         if arg is None:
             return None
         if not isinstance(arg, Ref):
-            return self.constant(arg, dtype)
+            return self.number(arg, dtype)
         value = self.known[arg.number]
         return value if dtype is None else self.cast(value, dtype)
 
@@ -252,7 +255,7 @@ class Translator:
             tensor = source
         seen = self.graph.values[tensor]
         if content.producer() is not None:
-            self.describe(content, seen.dtype, seen.shape)
+            self.describe(content, seen.dtype, seen.sizes)
         held[tensor] = content
         place = self.graph.values[target.number].storage.number
         others = [number for number in self._now if self.graph.values[number].storage.number == place]
@@ -280,7 +283,7 @@ class Translator:
             self.node = before
         if value.producer() is not None:
             seen = self.graph.values[call.results[0]]
-            self.describe(value, seen.dtype, seen.shape)
+            self.describe(value, seen.dtype, seen.sizes)
         return value
 
     def _puts(self, call: Node, source: Any, content: Any) -> Any:
@@ -291,12 +294,12 @@ class Translator:
         finally:
             self.node = before
         seen = self.graph.values[self.source(call)]
-        self.describe(value, seen.dtype, seen.shape)
+        self.describe(value, seen.dtype, seen.sizes)
         return value
 
-    def shape(self, ref: Ref) -> tuple[Any, ...]:
+    def sizes_of(self, ref: Ref) -> tuple[Any, ...]:
         """The sizes of a tensor of the graph."""
-        return self.graph.values[ref.number].shape
+        return self.graph.values[ref.number].sizes
 
     @property
     def result(self) -> Value:
@@ -317,7 +320,18 @@ def _type_of(value: Any) -> Any:
     """An operand's entry in a call's signature."""
     if isinstance(value, Value):
         return devices.tensor_type(value.dtype, value.device, not value.shape)
+    if isinstance(value, Expression):
+        return float if has_fractions(value) else int
     return tuple(map(_type_of, value)) if isinstance(value, (list, tuple)) else type(value)
+
+
+def unsizable(what: str, node: Node) -> SymbolicValueError:
+    """The error for a call that has a form for fixed sizes alone."""
+    return SymbolicValueError(
+        f"onnx.export: {what} can be written for fixed sizes alone",
+        notes={"op": node.name, **({"line": node.line} if node.line else {})},
+        fix="leave these dimensions out of dynamic_shapes, or write it in other ops",
+    )
 
 
 def unsupported(name: str, opset: int, nodes: Sequence[Node]) -> UnsupportedOperatorError:

@@ -98,7 +98,7 @@ def isinf(to: Any, input: Any) -> Any:
     """Whether an element is infinite."""
     if is_floating(to, input):
         return to.op("IsInf", to.cast(input, torch.float32) if input.type.dtype.name == "FLOAT16" else input)
-    return filled(to, to.result.shape, False, torch.bool)
+    return filled(to, to.result.sizes, False, torch.bool)
 
 
 def is_floating(to: Any, value: Any) -> bool:

@@ -47,7 +47,7 @@ def convolution_transposed(
     """Each element of the input spread over a window."""
     kernel = list(weight.shape[2:])
     # What the sizes of the result leave beyond the windows is the same whatever the input's size.
-    given = to.shape(to.node.args[0])[2:]
+    given, size = (to.graph.values[number].shape[2:] for number in (to.node.args[0].number, to.node.results[0]))
     least = [
         (count - 1) * step - 2 * pad + apart * (width - 1) + 1
         for count, step, pad, apart, width in zip(given, stride, padding, dilation, kernel, strict=True)

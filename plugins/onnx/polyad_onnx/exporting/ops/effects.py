@@ -30,7 +30,7 @@ def tensor(to: Any, data: Any, dtype: Any, device: Any) -> Any:
 @translates("empty")
 def empty(to: Any, *args: Any) -> Any:
     """Memory of which nothing is known: zeros."""
-    return filled(to, to.result.shape, 0, to.result.dtype)
+    return filled(to, to.result.sizes, 0, to.result.dtype)
 
 
 def filled(to: Any, shape: tuple[Any, ...], number: Any, dtype: Any) -> Any:
@@ -55,8 +55,8 @@ def fitted(to: Any, target: Any, source: Any) -> Any:
     """*source*, a value of the graph or a number, in the shape and dtype of *target*."""
     into = to.graph.values[target.number]
     if not hasattr(source, "number"):
-        return filled(to, into.shape, source, into.dtype)
+        return filled(to, into.sizes, source, into.dtype)
     value = to.cast(to.known[source.number], into.dtype)
-    if to.shape(source) != into.shape:
-        value = to.op("Expand", value, to.sizes(into.shape))
+    if to.sizes_of(source) != into.sizes:
+        value = to.op("Expand", value, to.sizes(into.sizes))
     return value

@@ -53,13 +53,13 @@ def from_front(to: Any, index: Any, size: Any) -> Any:
 def gather(to: Any, input: Any, index: Any, dim: int) -> Any:
     """One element for each index."""
     if not input.shape:
-        return to.op("Expand", input, to.sizes(to.result.shape)) if to.result.shape else input
+        return to.op("Expand", input, to.sizes(to.result.sizes)) if to.result.sizes else input
     return to.op("GatherElements", input, index, axis=dim)
 
 
 def add_by_comparison(to: Any, input: Any, index: Any, src: Any, shape: tuple[Any, ...], dim: int) -> Any:
     """Elements added up at places before there was an operator for it: each place takes the sum of what names it."""
-    size, dtype = to.result.shape[dim], to.result.dtype
+    size, dtype = to.result.sizes[dim], to.result.dtype
     places = torch.arange(size).reshape(-1, *[1] * (len(shape) - dim - 1))
     named = to.op("Equal", to.op("Unsqueeze", index, to.ints(dim + 1)), to.constant(places, None))
     parts = to.op("Unsqueeze", src, to.ints(dim + 1))
@@ -70,14 +70,14 @@ def add_by_comparison(to: Any, input: Any, index: Any, src: Any, shape: tuple[An
 def _scattered(to: Any, input: Any, index: Any, src: Any, dim: int, reduction: str | None) -> Any:
     """Elements of *src*, of which index names as many as it has, written to places."""
     index_ref, src_given = to.node.args[1:3]
-    shape = to.shape(index_ref)
+    shape = to.sizes_of(index_ref)
     if not input.shape:
         input, index, src = (to.op("Reshape", one, to.ints(1)) for one in (input, index, src))
         found = to.op("ScatterElements", input, index, src, axis=0, reduction=reduction)
         return to.op("Reshape", found, to.ints())
     if not hasattr(src_given, "number"):
         src = to.op("Expand", src, to.sizes(shape))
-    elif to.shape(src_given) != shape:
+    elif to.sizes_of(src_given) != shape:
         rank = len(shape)
         src = to.op("Slice", src, to.ints(*[0] * rank), to.sizes(shape), to.ints(*range(rank)))
     return to.op("ScatterElements", input, index, src, axis=dim, reduction=reduction)
@@ -96,7 +96,7 @@ def scatter(to: Any, input: Any, index: Any, src: Any, dim: int) -> Any:
 )  # fmt: skip
 def scatter_add_by_comparison(to: Any, input: Any, index: Any, src: Any, dim: int) -> Any:
     """Elements added up at places."""
-    return add_by_comparison(to, input, index, src, to.shape(to.node.args[1]), dim)
+    return add_by_comparison(to, input, index, src, to.sizes_of(to.node.args[1]), dim)
 
 
 def _shape_but(tensor: Any, dim: int) -> tuple[Any, ...]:
@@ -123,7 +123,7 @@ def scatter_reduce(to: Any, input: Any, index: Any, src: Any, dim: int, reduce: 
 @translates("index_add")
 def index_add(to: Any, input: Any, index: Any, source: Any, dim: int) -> Any:
     """Slices added at positions of a dimension."""
-    shape = to.shape(to.node.args[2])
+    shape = to.sizes_of(to.node.args[2])
     others = [at for at in range(len(shape)) if at != dim]
     places = to.op("Unsqueeze", index, to.ints(*others)) if others else index
     if to.opset < 16:

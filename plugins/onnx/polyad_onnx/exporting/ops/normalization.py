@@ -13,7 +13,7 @@ from .reductions import reduced
 @translates("batch_norm_by")
 def batch_norm_by(to: Any, input: Any, mean: Any, var: Any, weight: Any, bias: Any, eps: float) -> Any:
     """Each channel by a given mean and variance."""
-    channels = to.shape(to.node.args[1])
+    channels = to.sizes_of(to.node.args[1])
     if weight is None:
         weight = to.constant(torch.ones(channels, dtype=to.graph.values[to.node.args[1].number].dtype), None)
     if bias is None:
@@ -21,15 +21,30 @@ def batch_norm_by(to: Any, input: Any, mean: Any, var: Any, weight: Any, bias: A
     return to.op("BatchNormalization", input, weight, bias, mean, var, epsilon=eps)
 
 
-@translates("layer_norm", since=17, when=lambda input, weight, bias, count, eps: bool(count))
+@translates(
+    "layer_norm",
+    when=lambda input, weight, bias, count, eps: weight is None and bias is None and count == 1
+    and len(input.shape) == 2 and input.dtype in (torch.float32, torch.float16),
+)  # fmt: skip
+def rows_norm(to: Any, input: Any, weight: Any, bias: Any, count: int, eps: float) -> Any:
+    """Rows by their own mean and variance, as images of one channel: what group and instance normalisation come to."""
+    dtype = to.result.dtype
+    image = to.op("Unsqueeze", input, to.ints(1))
+    ones, zeros = to.constant([1], dtype), to.constant([0], dtype)
+    out = to.op("Squeeze", to.op("InstanceNormalization", image, ones, zeros, epsilon=eps), to.ints(1))
+    return out, *_statistics(to, input, (1,))
+
+
+@translates("layer_norm", since=17, when=lambda input, weight, bias, count, eps: bool(count) and weight is not None)
 def layer_norm(to: Any, input: Any, weight: Any, bias: Any, count: int, eps: float) -> Any:
-    """The last dimensions by their own mean and variance; whoever wants these gets them computed beside it."""
-    shape, dtype = to.shape(to.node.args[0])[-count:], to.result.dtype
-    if weight is None:
-        weight = to.constant(torch.ones(shape, dtype=dtype), None)
-    out = to.op("LayerNormalization", input, weight, bias, axis=-count, epsilon=eps)
+    """The last dimensions by their own mean and variance, scaled and shifted."""
     rank = len(input.shape)
-    dims = tuple(range(rank - count, rank))
+    out = to.op("LayerNormalization", input, weight, bias, axis=-count, epsilon=eps)
+    return out, *_statistics(to, input, tuple(range(rank - count, rank)))
+
+
+def _statistics(to: Any, input: Any, dims: tuple[int, ...]) -> tuple[Any, Any]:
+    """Mean and variance, for whoever wants them."""
     mean = reduced(to, "ReduceMean", input, dims, True)
     centred = to.op("Sub", input, mean)
-    return out, mean, reduced(to, "ReduceMean", to.op("Mul", centred, centred), dims, True)
+    return mean, reduced(to, "ReduceMean", to.op("Mul", centred, centred), dims, True)

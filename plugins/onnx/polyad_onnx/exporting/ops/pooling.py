@@ -17,7 +17,7 @@ def _windows(to: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Si
     """The attributes of a pooling. Where sizes are rounded up, the padding behind is what the last window needs: by
     ONNX's own rounding a window may lie in the padding alone.
     """
-    given, made = to.shape(to.node.args[0])[2:], to.result.shape[2:]
+    given, made = to.sizes_of(to.node.args[0])[2:], to.result.sizes[2:]
     fixed = all(isinstance(size, int) for size in (*given, *made))
     behind = list(padding)
     if ceil_mode and fixed:
@@ -49,7 +49,7 @@ def max_pool_with_indices(
     given = _windows(to, kernel, stride, padding, dilation, ceil_mode)
     out, places = to.op("MaxPool", input, count=2, dilations=list(dilation), **given)
     places.type = to.ir.TensorType(to.ir.DataType.INT64)
-    image = to.shape(to.node.args[0])[2:]  # the operator counts through all images
+    image = to.sizes_of(to.node.args[0])[2:]  # the operator counts through all images
     return out, to.op("Mod", places, to.number(_product(image), torch.int64))
 
 
@@ -80,7 +80,7 @@ def avg_pool(
         return to.op("Mul", out, number(to, area / divisor))
     if not counts or given["pads"][len(kernel) :] == list(padding):
         return out
-    sizes = to.shape(to.node.args[0])[2:]
+    sizes = to.sizes_of(to.node.args[0])[2:]
     return to.op("Mul", out, to.constant(area / _counts(to, sizes, kernel, stride, padding), to.result.dtype))
 
 
@@ -88,7 +88,7 @@ def _counts(to: Any, sizes: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes)
     """How many places of the padded input are in each window: padding behind that for the sake of rounding is not."""
     found = torch.ones((), dtype=to.result.dtype)
     for dim, (size, width, step, pad, count) in enumerate(
-        zip(sizes, kernel, stride, padding, to.result.shape[2:], strict=True)
+        zip(sizes, kernel, stride, padding, to.result.sizes[2:], strict=True)
     ):
         row = [min(place * step + width, size + 2 * pad) - place * step for place in range(count)]
         found = found * torch.tensor(row, dtype=to.result.dtype).reshape(-1, *[1] * (len(sizes) - dim - 1))

@@ -7,6 +7,7 @@ from typing import Any
 import polyad as torch
 
 from ..registry import translates
+from ..translating import unsizable
 
 
 def reduced(to: Any, operator: str, input: Any, dims: tuple[int, ...], keepdim: bool, axes_since: int = 18) -> Any:
@@ -27,7 +28,7 @@ def sum(to: Any, input: Any, dims: tuple[int, ...], keepdim: bool) -> Any:
 @translates("mean")
 def mean(to: Any, input: Any, dims: tuple[int, ...], keepdim: bool) -> Any:
     """An average; that of nothing is nan."""
-    if 0 in [input.shape[dim] for dim in dims]:
+    if 0 in [to.sizes_of(to.node.args[0])[dim] for dim in dims]:
         return to.op("Div", sum(to, input, dims, keepdim), to.constant(0, to.result.dtype))
     return reduced(to, "ReduceMean", input, dims, keepdim)
 
@@ -89,7 +90,7 @@ def _place_of(to: Any, operator: str, input: Any, dim: int | None, keepdim: bool
     if dim is not None:
         return to.op(operator, input, axis=dim, keepdims=int(keepdim))
     place = to.op(operator, to.op("Reshape", input, to.ints(-1)), axis=0, keepdims=0)
-    return to.op("Reshape", place, to.ints(*[1] * len(to.result.shape)), dtype=torch.int64) if keepdim else place
+    return to.op("Reshape", place, to.ints(*[1] * len(to.result.sizes)), dtype=torch.int64) if keepdim else place
 
 
 @translates("cumsum")
@@ -101,9 +102,11 @@ def cumsum(to: Any, input: Any, dim: int) -> Any:
 @translates("cumprod")
 def cumprod(to: Any, input: Any, dim: int) -> Any:
     """Running products, by doubling: each step multiplies by what is twice as far ahead."""
-    value, size, rank = to.cast(input, to.result.dtype), to.result.shape[dim], len(to.result.shape)
+    value, size, rank = to.cast(input, to.result.dtype), to.result.sizes[dim], len(to.result.sizes)
     if not rank:
         return value
+    if not isinstance(size, int):
+        raise unsizable("cumprod", to.node)
     ahead, one = 1, to.constant(1, to.result.dtype)
     while ahead < size:
         pads = [0] * (2 * rank)

@@ -26,13 +26,13 @@ def largest(to: Any, input: Any, count: Any, dim: int, descending: bool) -> tupl
 @translates("sort", when=lambda input, dim, descending: bool(input.shape))
 def sort(to: Any, input: Any, dim: int, descending: bool) -> tuple[Any, Any]:
     """All elements in order, and their places."""
-    return largest(to, input, to.shape(to.node.args[0])[dim], dim, descending)
+    return largest(to, input, to.sizes_of(to.node.args[0])[dim], dim, descending)
 
 
 @translates("sorted", when=lambda input, dim, descending: bool(input.shape))
 def in_order(to: Any, input: Any, dim: int, descending: bool) -> Any:
     """All elements in order."""
-    return largest(to, input, to.shape(to.node.args[0])[dim], dim, descending)[0]
+    return largest(to, input, to.sizes_of(to.node.args[0])[dim], dim, descending)[0]
 
 
 @translates("topk", when=lambda input, k, dim, largest: bool(input.shape))

@@ -11,6 +11,7 @@ from typing import Any
 import polyad as torch
 
 from ..registry import puts, shows
+from ..translating import unsizable
 
 END = (1 << 63) - 1
 """What a slice to the end of a dimension ends at."""
@@ -54,7 +55,7 @@ def _allowzero(shape: tuple[Any, ...]) -> int | None:
 @puts("reshape_view", "squeeze", "unsqueeze")
 def reshape_back(to: Any, source: Any, content: Any, *params: Any) -> Any:
     """The content in the shape of the source."""
-    shape = to.shape(to.node.args[0])
+    shape = to.sizes_of(to.node.args[0])
     return to.op("Reshape", content, to.sizes(shape), allowzero=_allowzero(shape))
 
 
@@ -102,28 +103,32 @@ def slice_back(to: Any, source: Any, content: Any, dim: int, start: Any, size: A
 
 def take_ranges(to: Any, source: Any, ranges: dict[int, tuple[Any, Any, Any]]) -> Any:
     """Ranges (start, size, step) of dimensions of the present call's operand."""
-    shape = to.shape(to.node.args[0])
-    cut = {dim: one for dim, one in ranges.items() if one != (0, shape[dim], 1)}
+    shape = to.sizes_of(to.node.args[0])
+    cut = {
+        dim: one for dim, one in ranges.items() if one[0] != 0 or one[2] != 1 or not to.lengths.same(one[1], shape[dim])
+    }
     if not cut:
         return source
     starts, ends, steps = [], [], []
     for dim, (start, size, step) in cut.items():
         starts.append(start)
-        ends.append(END if step == 1 and start + size == shape[dim] else start + size * step)
+        ends.append(END if step == 1 and to.lengths.same(start + size, shape[dim]) else start + size * step)
         steps.append(step)
     return to.op("Slice", source, to.sizes(starts), to.sizes(ends), to.ints(*cut), to.sizes(steps))
 
 
 def put_range(to: Any, source: Any, content: Any, dim: int, start: Any, size: Any, step: Any) -> Any:
     """*source* with *content* in a range of a dimension."""
-    total = to.shape(to.node.args[0])[dim]
+    total = to.sizes_of(to.node.args[0])[dim]
     if step == 1:
         parts = [content]
         if start != 0:
             parts.insert(0, to.op("Slice", source, to.ints(0), to.sizes([start]), to.ints(dim)))
-        if start + size != total:
+        if not to.lengths.same(start + size, total):
             parts.append(to.op("Slice", source, to.sizes([start + size]), to.ints(END), to.ints(dim)))
         return to.op("Concat", *parts, axis=dim) if len(parts) > 1 else to.op("Identity", content)
+    if not isinstance(total, int) or not isinstance(start, int) or not isinstance(size, int):
+        raise unsizable("a write to every so many positions", to.node)
     places = list(range(total))
     for number in range(size):
         places[start + number * step] = total + number
@@ -148,7 +153,21 @@ def subscript(to: Any, source: Any, entries: tuple[Any, ...]) -> Any:
     return to.op("Unsqueeze", value, to.ints(*new)) if new else value
 
 
-@shows("diagonal", "sliding_windows", "as_strided")
+@shows("sliding_windows")
+def sliding_windows(to: Any, source: Any, dim: int, size: int, step: int) -> Any:
+    """Windows along a dimension, as a new last dimension."""
+    count, rank = to.result.sizes[dim], len(to.result.sizes)
+    if isinstance(count, int):
+        starts = to.constant(torch.arange(0, count * step, step).unsqueeze(1), None)
+    else:
+        numbers = to.op("Range", to.size(0), to.size(count), to.size(1))
+        starts = to.op("Unsqueeze", to.op("Mul", numbers, to.size(step)), to.ints(1))
+    windows = to.op("Gather", source, to.op("Add", starts, to.constant(torch.arange(size), None)), axis=dim)
+    order = [*range(dim + 1), *range(dim + 2, rank), dim + 1]
+    return to.op("Transpose", windows, perm=order) if order != sorted(order) else windows
+
+
+@shows("diagonal", "as_strided")
 def gather_places(to: Any, source: Any, *params: Any) -> Any:
     """The elements at the places that the view shows."""
     places = places_of(to)
@@ -165,13 +184,15 @@ def scatter_places(to: Any, source: Any, content: Any, *params: Any) -> Any:
 
 
 def _shape_behind(to: Any) -> tuple[int, ...]:
-    shape: tuple[int, ...] = to.graph.values[to.source(to.node)].shape
+    shape: tuple[int, ...] = to.graph.values[to.source(to.node)].sizes
     return shape
 
 
 def places_of(to: Any) -> Any:
     """Which elements of the tensor behind it, counted in row-major order, the view of the present call shows."""
     shape = _shape_behind(to)
+    if any(not isinstance(size, int) for size in (*shape, *to.result.sizes)):
+        raise unsizable(to.node.name, to.node)
     places = torch.arange(torch.Size(shape).numel()).reshape(shape)
     call = to.node
     return call.op.call(places, *call.args[1:]).contiguous()
