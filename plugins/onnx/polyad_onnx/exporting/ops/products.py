@@ -29,3 +29,11 @@ def linear(to: Any, input: Any, weight: Any, bias: Any) -> Any:
         return to.op("Gemm", input, weight, bias, transB=1)
     product = to.op("MatMul", input, _transposed(to, weight) if len(weight.shape) == 2 else weight)
     return product if bias is None else to.op("Add", product, bias)
+
+
+def linear_behind(to: Any, ref: Any) -> tuple[Any, Any, Any] | None:
+    """The operands of the linear op that made a value of the graph; None if another did."""
+    for node in to.graph.nodes:
+        if ref.number in node.results:
+            return node.operands if node.name == "linear" else None
+    return None

@@ -157,14 +157,18 @@ def subscript(to: Any, source: Any, entries: tuple[Any, ...]) -> Any:
 def sliding_windows(to: Any, source: Any, dim: int, size: int, step: int) -> Any:
     """Windows along a dimension, as a new last dimension."""
     count, rank = to.result.sizes[dim], len(to.result.sizes)
-    if isinstance(count, int):
-        starts = to.constant(torch.arange(0, count * step, step).unsqueeze(1), None)
-    else:
-        numbers = to.op("Range", to.size(0), to.size(count), to.size(1))
-        starts = to.op("Unsqueeze", to.op("Mul", numbers, to.size(step)), to.ints(1))
-    windows = to.op("Gather", source, to.op("Add", starts, to.constant(torch.arange(size), None)), axis=dim)
+    windows = to.op("Gather", source, window_places(to, count, step, torch.arange(size)), axis=dim)
     order = [*range(dim + 1), *range(dim + 2, rank), dim + 1]
     return to.op("Transpose", windows, perm=order) if order != sorted(order) else windows
+
+
+def window_places(to: Any, count: Any, stride: int, steps: Any) -> Any:
+    """The places (count, steps) of windows, each a *stride* behind the one before it."""
+    if isinstance(count, int):
+        return to.constant(torch.arange(count).mul(stride).unsqueeze(1) + steps, None)
+    numbers = to.op("Range", to.size(0), to.size(count), to.size(1))
+    starts = to.op("Unsqueeze", to.op("Mul", numbers, to.size(stride)), to.ints(1))
+    return to.op("Add", starts, to.constant(steps, None))
 
 
 @shows("diagonal", "as_strided")
