@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from ..base.dtypes import DType
-from ..dispatch.effects import Effect, exchanged
+from ..dispatch.effects import Effect, Record, exchanged
 from ..dispatch.modes import Mode
 from ..dispatch.op import Op
 from ..dispatch.plan import run_body, signature_of
@@ -23,8 +23,8 @@ __all__ = ["Expanding"]
 class Expanding(Mode):
     """A mode under which only those composites arrive whole that *keeps* wants, told the op and its arguments.
 
-    In-place forms arrive as what they compute, and a ``write`` of it; views and other effects as they are. Functions of
-    control flow are expanded too.
+    In-place forms arrive as what they compute, and a ``write`` of it, calls of a `polyad.autograd.Function` as what its
+    ``forward`` does; views and other effects as they are. Functions of control flow are expanded too.
 
     >>> import polyad
     >>> def f(x):
@@ -37,7 +37,7 @@ class Expanding(Mode):
     takes_whole = True
     differentiates = False
 
-    def __init__(self, keeps: Callable[[Op, tuple[Any, ...]], bool]) -> None:
+    def __init__(self, keeps: Callable[[Op | Effect, tuple[Any, ...]], bool]) -> None:
         self.keeps = keeps
 
     def dispatch(self, op: Op | Effect, args: tuple[Any, ...]) -> Any:
@@ -46,7 +46,7 @@ class Expanding(Mode):
             if op.bodies is not None:
                 for position in op.bodies.functions:
                     args = exchanged(args, position, self._within(args[position]))
-            elif op.updates and op.body is not None:
+            elif op.body is not None and (op.updates or self._is_function(op, args)):
                 with self:
                     return op.body(*args)
             return op.call(*args)
@@ -54,6 +54,12 @@ class Expanding(Mode):
             return op.call(*args)
         with self:
             return run_body(op, _promoted(op, args))
+
+    def _is_function(self, effect: Effect, args: tuple[Any, ...]) -> bool:
+        """Whether it is the call of a `polyad.autograd.Function` that is not wanted whole. Ops of `polyad.library`, in
+        whose names is a namespace, are: what their kernels do may be no ops.
+        """
+        return effect.record is Record.CUSTOM and "::" not in effect.name and not self.keeps(effect, args)
 
     def _within(self, function: Callable[..., Any]) -> Callable[..., Any]:
         def expanded(*tensors: Any) -> Any:

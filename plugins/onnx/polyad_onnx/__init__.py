@@ -8,7 +8,18 @@ from __future__ import annotations
 
 from . import errors
 from .errors import OnnxExporterError
+from .exporting.custom import register_custom_op_symbolic, unregister_custom_op_symbolic
 from .exporting.exporter import export, is_in_onnx_export
 from .exporting.program import ONNXProgram
+from .exporting.source import TrainingMode
 
-__all__ = ["ONNXProgram", "OnnxExporterError", "errors", "export", "is_in_onnx_export"]
+__all__ = [
+    "ONNXProgram",
+    "OnnxExporterError",
+    "TrainingMode",
+    "errors",
+    "export",
+    "is_in_onnx_export",
+    "register_custom_op_symbolic",
+    "unregister_custom_op_symbolic",
+]

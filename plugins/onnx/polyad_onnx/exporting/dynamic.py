@@ -15,10 +15,9 @@ Dims = dict[str, dict[int, Any]]
 
 
 class Named(NamedTuple):
-    """An input: its name in the graph, the path to it in (args, kwargs), and the tensor."""
+    """An input: its name in the graph, and the tensor."""
 
     name: str
-    path: str
     tensor: Any
 
 

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import inspect
+import os
+import sys
 import threading
-import types
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
-import polyad as torch
-from polyad.errors import ArgumentTypeError
-from polyad.graph import Graph, apply
-from polyad.graph.passes import drop_views, fold_constants, merge_common, remove_dead
-from polyad.graph.structure import Ref, leaves, replace
-from polyad.jit.capture import names_of_inputs
-from polyad.jit.expanding import Expanding
+from polyad.base.extras import needed
+from polyad.errors import ArgumentError, ArgumentTypeError, NotSupported, safe_repr
+from polyad.graph import Graph
 
-from . import registry
-from .dynamic import Dynamic, Named, at_other_sizes, of_axes, of_shapes
-from .element_types import onnx_ir
+from .building import model_of
+from .custom import own_translations
+from .dynamic import at_other_sizes
 from .program import ONNXProgram
-from .translating import Translator
+from .registry import OLDEST, RECOMMENDED, Table
+from .source import Source, TrainingMode
 from .verifying import check, compare
 
 __all__ = ["export", "is_in_onnx_export"]
@@ -38,10 +37,19 @@ def is_in_onnx_export() -> bool:
     return getattr(_here, "exporting", False)
 
 
+@contextmanager
+def _exporting() -> Iterator[None]:
+    before, _here.exporting = is_in_onnx_export(), True
+    try:
+        yield
+    finally:
+        _here.exporting = before
+
+
 def export(
     model: Callable[..., Any],
     args: tuple[Any, ...] | Any = (),
-    f: Any = None,
+    f: str | os.PathLike[str] | Any = None,
     *,
     kwargs: dict[str, Any] | None = None,
     verbose: bool | None = None,
@@ -49,182 +57,146 @@ def export(
     output_names: Sequence[str] | None = None,
     opset_version: int | None = None,
     dynamo: bool = True,
-    external_data: bool = True,
+    external_data: bool = False,
     dynamic_shapes: Any = None,
+    custom_translation_table: Mapping[Any, Callable[..., Any]] | None = None,
+    report: bool = False,
+    optimize: bool = True,
     verify: bool = True,
+    profile: bool = False,
+    dump_exported_program: bool = False,
+    artifacts_dir: str | os.PathLike[str] = ".",
     export_params: bool = True,
     keep_initializers_as_inputs: bool = False,
     dynamic_axes: Mapping[str, Any] | None = None,
+    training: int = TrainingMode.EVAL,
+    operator_export_type: int = 0,
     do_constant_folding: bool = True,
+    custom_opsets: Mapping[str, int] | None = None,
+    export_modules_as_functions: bool | Collection[type] = False,
+    autograd_inlining: bool = True,
 ) -> ONNXProgram | None:
-    """Call *model* once and write what it computes as an ONNX model.
+    """Call *model* once, write what it computes as an ONNX model, and compare that with it in onnxruntime.
+
+    Args:
+        model: a module, a function, a graph of `polyad.jit.capture` or `trace`, or an exported program.
+        args, kwargs: example arguments. Tensors in them, nested as they may be, are the model's inputs; all else is
+            fixed.
+        f: the file, a path or an open one; without it nothing is written.
+        verbose: whether to print the model.
+        input_names, output_names: names in order; more input names are those of weights.
+        opset_version: of ONNX's operators, 14 to the newest; 18 unless given.
+        dynamo: whether the program is returned, as it is by PyTorch's newer exporter; else None is.
+        external_data: whether weights go into a file ``<f>.data``. Models above 2 GB are written so in any case.
+        dynamic_shapes: open sizes by parameter: ``{"x": {0: "batch"}}``, with names, `polyad.export.Dim` or AUTO.
+        dynamic_axes: the same by input names: ``{"x": {0: "batch"}}``, or ``{"x": [0]}``.
+        custom_translation_table: translations by op, see docs/onnx.md.
+        report: whether to write ``onnx_export.md`` in *artifacts_dir*, which says what was done.
+        optimize: whether what is computed twice is computed once.
+        verify: whether onnx's checker and shape inference, and onnxruntime on the example and on other sizes of the
+            open dimensions, have to agree.
+        dump_exported_program: whether to write the graph as text, ``exported_program.graph`` in *artifacts_dir*.
+        export_params: whether weights are in the model; else they are inputs.
+        keep_initializers_as_inputs: whether weights may be given in the place of those in the model.
+        training: `TrainingMode`: the mode in which the model is called, which is as before afterwards.
+        do_constant_folding: whether what follows from constants is computed now.
+        custom_opsets: versions of others' domains.
+        export_modules_as_functions: whether layers are functions of the model; or the classes of which they are.
+        profile, operator_export_type, autograd_inlining: here for PyTorch's programs.
+
+    Raises RuntimeError (`OnnxExporterError`): ops have no form in ONNX, all named with their module; the model is not
+    what the program computes; a size decides what the program does. ValueError for an unknown opset or name.
 
     >>> import polyad as torch
     >>> model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2))
-    >>> program = torch.onnx.export(model, (torch.randn(3, 4),), input_names=["x"], output_names=["y"])
+    >>> axes = {"x": {0: "batch"}}
+    >>> program = torch.onnx.export(model, (torch.randn(3, 4),), input_names=["x"], dynamic_axes=axes)
     >>> [node.name for node in program.model.graph]
     ['0/Gemm', '1/Relu', '2/Gemm']
+    >>> program(torch.ones(7, 4))[0].shape
+    polyad.Size([7, 2])
     """
-    opset = opset_of(opset_version)
-    given = distinct(args if isinstance(args, tuple) else (args,), kwargs or {})
-    _here.exporting = True
-    try:
-        source = Program(model, given, opset)
-        dynamic = _dynamic(source, dynamic_axes, dynamic_shapes, list(input_names or ()), list(output_names or ()))
-        graph = source.graph(dynamic, do_constant_folding)
-        program = ONNXProgram(translated(graph, opset, input_names, output_names), graph)
+    _check_options(profile, operator_export_type)
+    began, opset = time.perf_counter(), _opset_of(opset_version)
+    source = Source(model, args, kwargs, Table(opset, own_translations(custom_translation_table, opset)))
+    inputs, outputs = list(input_names or ()), list(output_names or ())
+    steps: list[tuple[str, float]] = []
+
+    def done(step: str) -> None:
+        steps.append((step, time.perf_counter() - began))
+
+    with _exporting(), source.prepared(TrainingMode(training)):
+        graph = source.graph(
+            source.dynamic(dynamic_axes, dynamic_shapes, inputs, outputs), do_constant_folding, optimize
+        )
+        done("capture")
+        model_ = model_of(graph, source.table, inputs, outputs, custom_opsets, export_modules_as_functions)
+        program = ONNXProgram(model_, graph)
+        done("translate")
         if verify:
-            check(program)
-            compare(program, *given, source.results(given), "the example")
-            others = at_other_sizes(given, graph, source.names)
-            if others is not None:
-                compare(program, *others, source.results(others), "other sizes than the example's")
-    finally:
-        _here.exporting = False
+            _verify(program, source, graph)
+            done("verify")
+    if dump_exported_program:
+        with open(os.path.join(artifacts_dir, "exported_program.graph"), "w", encoding="utf-8") as file:
+            file.write(graph.text)
     if f is not None:
         program.save(
             f,
             include_initializers=export_params,
             keep_initializers_as_inputs=keep_initializers_as_inputs,
-            external_data=False,
+            external_data=external_data,
         )
+        done("save")
+    if report:
+        _write_report(os.path.join(artifacts_dir, "onnx_export.md"), program, steps)
+    if verbose:
+        sys.stdout.write(f"{needed('onnx', 'onnx', 'onnx.export: prints').printer.to_text(program.model_proto)}\n")
     return program if dynamo else None
 
 
-def opset_of(wanted: int | None) -> int:
-    """The opset to write. Raises ValueError for one that is too old, or that onnx does not know."""
-    import onnx
+def _verify(program: ONNXProgram, source: Source, graph: Graph) -> None:
+    """Hold the model against the program, for the example and for other sizes."""
+    check(program)
+    args, kwargs = source.given
+    compare(program, args, kwargs, source.results(source.given), "the example")
+    others = at_other_sizes(source.given, graph, source.names)
+    if others is not None:
+        compare(program, *others, source.results(others), "other sizes than the example's")
 
-    newest = onnx.defs.onnx_opset_version()
-    opset = registry.RECOMMENDED if wanted is None else wanted
-    if not registry.OLDEST <= opset <= newest:
-        raise ArgumentTypeError(
-            f"onnx.export: opset_version is {opset}; {registry.OLDEST} to {newest} can be written",
+
+def _check_options(profile: bool, operator_export_type: int) -> None:
+    if profile:
+        raise NotSupported("onnx.export: there is no profile of an export", fix="use polyad.profiler, or report=True")
+    if operator_export_type:
+        raise NotSupported(
+            "onnx.export: operators of ATen's are written by no runtime's form",
+            fix="leave operator_export_type out, and give custom_translation_table for what has no form in ONNX",
+        )
+
+
+def _opset_of(wanted: int | None) -> int:
+    """The opset to write. Raises ValueError for one that is too old, or that onnx does not know."""
+    newest = needed("onnx", "onnx", "onnx.export: models are checked by onnx").defs.onnx_opset_version()
+    if wanted is None:
+        return RECOMMENDED
+    if isinstance(wanted, bool) or not isinstance(wanted, int):
+        raise ArgumentTypeError(f"onnx.export: opset_version is {safe_repr(wanted)}, no int", fix="pass an int")
+    if not OLDEST <= wanted <= newest:
+        raise ArgumentError(
+            f"onnx.export: opset_version is {wanted}; {OLDEST} to {newest} can be written",
             fix="pass one of these, or install a newer onnx",
         )
-    return opset
+    return wanted
 
 
-def _dynamic(source: Program, axes: Any, shapes: Any, input_names: list[str], output_names: list[str]) -> Dynamic:
-    named = source.named(input_names)
-    if shapes is not None:
-        return of_shapes(shapes, named, [one.name for one in source.parameters])
-    return of_axes(axes, named, output_names) if axes else Dynamic({}, {})
-
-
-def distinct(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The example's arguments, each tensor an object and memory of its own: each is an input."""
-    result: tuple[tuple[Any, ...], dict[str, Any]] = replace(
-        (args, kwargs), torch.Tensor, lambda tensor: tensor.detach().clone()
-    )
-    return result
-
-
-class Program:
-    """A model with example arguments, ready to be captured: under a mode that takes composites apart.
-
-    Attributes:
-        given: the example, each tensor an object of its own.
-        names: the names of the tensors among it, by id.
-    """
-
-    def __init__(self, model: Callable[..., Any], given: Any, opset: int) -> None:
-        from . import ops  # noqa: F401  declares the translations
-
-        self.model, self.given, self.opset = model, given, opset
-        self.parameters = list(inspect.signature(getattr(model, "forward", model)).parameters.values())
-        self.function = types.MethodType(self._runner(), model)
-        self.names: dict[int, str] = names_of_inputs(self.function, given)
-
-    def _runner(self) -> Callable[..., Any]:
-        """A function that looks to a capture like the model's ``forward``."""
-        model, opset = self.model, self.opset
-
-        def run(self: Any, *args: Any, **kwargs: Any) -> Any:
-            with Expanding(lambda op, args: registry.found(op.name, opset, args) is not None):
-                return model(*args, **kwargs)
-
-        run.__qualname__ = getattr(model, "__qualname__", None) or type(model).__qualname__
-        own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
-        run.__signature__ = inspect.Signature([own, *self.parameters])  # type: ignore[attr-defined]
-        return run
-
-    def named(self, input_names: Sequence[str]) -> dict[str, Named]:
-        """The inputs in order, by the names that they have in the model."""
-        found = [
-            Named(self.names[id(leaf)], path, leaf)
-            for path, leaf in leaves(self.given)
-            if isinstance(leaf, torch.Tensor)
-        ]
-        return {input_names[place] if place < len(input_names) else one.name: one for place, one in enumerate(found)}
-
-    def graph(self, dynamic: Dynamic, folding: bool) -> Graph:
-        """The graph, for all sizes of *dynamic*."""
-        args, kwargs = self.given
-        with torch.no_grad():
-            if dynamic.dims:
-                graph = torch.jit.generalise(self.function, args, kwargs, dims=dynamic.dims, ranges=dynamic.ranges)
-            else:
-                graph = torch.jit.capture(self.function, *args, **kwargs)
-            passes = [drop_views, merge_common, remove_dead]
-            return apply(graph, [fold_constants, *passes] if folding else passes)
-
-    def results(self, given: Any) -> list[Any]:
-        """The tensors that the model gives."""
-        with torch.no_grad():
-            result = self.model(*given[0], **given[1])
-        return [leaf for _, leaf in leaves(result) if isinstance(leaf, torch.Tensor)]
-
-
-def translated(graph: Graph, opset: int, input_names: Sequence[str] | None, output_names: Sequence[str] | None) -> Any:
-    """The graph as onnx-ir's model."""
-    ir, to = onnx_ir(), Translator(graph, opset)
-    names = list(input_names or ())
-    inputs = [
-        to.add_input(value, names[place] if place < len(names) else value.name)
-        for place, value in enumerate(graph.inputs)
-    ]
-    for constant in graph.constants:
-        to.known[constant.value.number] = to._now[constant.value.number] = to.add_initializer(
-            constant.value.name, constant.tensor
-        )
-    to.run()
-    outputs = _outputs(to, graph, list(output_names or ()))
-    used = _needed_for(to.nodes, outputs)
-    initializers = [value for value in to.initializers.values() if value in used]
-    nodes = [node for node in to.nodes if any(value in used for value in node.outputs)]
-    held = ir.Graph(inputs, outputs, nodes=nodes, initializers=initializers, opset_imports={"": opset}, name=graph.name)
-    return ir.Model(held, ir_version=_ir_version(opset), producer_name="polyad", producer_version=torch.__version__)
-
-
-def _outputs(to: Translator, graph: Graph, names: list[str]) -> list[Any]:
-    refs = [(path, leaf) for path, leaf in leaves(graph.outputs) if isinstance(leaf, Ref)]
-    found: list[Any] = []
-    for place, (_, ref) in enumerate(refs):
-        value = to.known[ref.number]
-        name = names[place] if place < len(names) else "output" if len(refs) == 1 else f"output_{place}"
-        if value.producer() is None or value in found:
-            seen, value = graph.values[ref.number], to.op("Identity", value)
-            to.describe(value, seen.dtype, seen.sizes)
-        value.name = to.free_name(name)
-        found.append(value)
-    return found
-
-
-def _needed_for(nodes: Sequence[Any], outputs: Sequence[Any]) -> set[Any]:
-    """The values on which outputs depend."""
-    used = set(outputs)
-    for node in reversed(nodes):
-        if not used.isdisjoint(node.outputs):
-            used.update(value for value in node.inputs if value is not None)
-    return used
-
-
-def _ir_version(opset: int) -> int:
-    """The oldest version of the format that knows an opset, so that old readers take the file."""
-    import onnx
-
-    for row in onnx.helper.VERSION_TABLE:
-        if row[2] >= opset:
-            return max(row[1], 8)
-    return onnx.IR_VERSION
+def _write_report(path: str, program: ONNXProgram, steps: Sequence[tuple[str, float]]) -> None:
+    """What was done, and what the model consists of."""
+    counts: dict[str, int] = {}
+    for node in program.model.graph.all_nodes():
+        counts[node.op_type] = counts.get(node.op_type, 0) + 1
+    lines = [f"# {program.model.graph.name}", "", repr(program), "", "| step | seconds until its end |", "|---|---|"]
+    lines += [f"| {name} | {seconds:.3f} |" for name, seconds in steps]
+    lines += ["", "| operator | nodes |", "|---|---|"]
+    lines += [f"| {name} | {count} |" for name, count in sorted(counts.items(), key=lambda one: (-one[1], one[0]))]
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("\n".join(lines) + "\n")

@@ -12,7 +12,7 @@ and `puts`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 Translation = Callable[..., Any]
@@ -74,12 +74,25 @@ def puts(*names: str) -> Callable[[Translation], Translation]:
     return declare
 
 
-def found(name: str, opset: int, args: tuple[Any, ...]) -> Translation | None:
-    """The translation of a call with *args* of the op *name*; None if there is none."""
-    for function, since, when in _TABLE.get(name, ()):
-        if since <= opset and (when is None or when(*args)):
-            return function
-    return None
+class Table:
+    """The translations for one export.
+
+    Attributes:
+        opset: the version of ONNX's operators.
+        own: translations of the user's, by the name of an op, which come first.
+    """
+
+    def __init__(self, opset: int, own: Mapping[str, Translation] | None = None) -> None:
+        self.opset, self.own = opset, dict(own or {})
+
+    def found(self, name: str, args: tuple[Any, ...]) -> Translation | None:
+        """The translation of a call with *args* of the op *name*; None if there is none."""
+        if name in self.own:
+            return self.own[name]
+        for function, since, when in _TABLE.get(name, ()):
+            if since <= self.opset and (when is None or when(*args)):
+                return function
+        return None
 
 
 def names() -> list[str]:

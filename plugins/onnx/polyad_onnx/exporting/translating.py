@@ -7,18 +7,18 @@ shows that memory afterwards is taken from there anew. `Translator.write` is the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import polyad as torch
 from polyad.devices import registry as devices
-from polyad.graph import Graph, Node, Value
+from polyad.graph import Graph, ModuleCall, Node, Value
 from polyad.graph.expressions import Expression
 from polyad.graph.structure import Ref, leaves_of
 
 from ..errors import SymbolicValueError, UnsupportedOperatorError
-from . import registry
 from .element_types import array_of, element_type, onnx_ir
+from .registry import PUTS, VIEWS, Table
 from .sizing import Sizes, has_fractions
 
 _BOOLS = {"Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual", "Not", "And", "Or", "Xor", "IsNaN", "IsInf"}
@@ -30,15 +30,23 @@ class Translator:
 
     Attributes:
         graph: what is translated.
+        table: the translations.
         opset: the version of ONNX's operators.
+        place_before: the path of the module in which a body is used.
+        calls: for each node the calls of modules that it is part of, which `chain` has at present.
+        domains: those of the operators that are not ONNX's own.
         node: the call that is being translated.
         nodes: what was written.
         initializers: constants by name.
         known: ONNX's values by the numbers of the graph's.
     """
 
-    def __init__(self, graph: Graph, opset: int, outer: Translator | None = None) -> None:
-        self.ir, self.graph, self.opset, self.outer = onnx_ir(), graph, opset, outer
+    def __init__(self, graph: Graph, table: Table, outer: Translator | None = None) -> None:
+        self.ir, self.graph, self.table, self.outer = onnx_ir(), graph, table, outer
+        self.opset, self.place_before = table.opset, ""
+        self.calls: dict[Any, tuple[ModuleCall, ...]] = {}
+        self.chain: tuple[ModuleCall, ...] = ()
+        self.domains: set[str] = set() if outer is None else outer.domains
         self.node: Node | None = None
         self.nodes: list[Any] = []
         self.known: dict[int, Any] = {}
@@ -72,16 +80,16 @@ class Translator:
         value.type = self.ir.TensorType(element_type(dtype))
         value.shape = self.ir.Shape([size if isinstance(size, int) else str(size) for size in shape])
 
-    def add_input(self, seen: Value, name: str) -> Any:
-        """A new input of the graph."""
-        value = self.ir.Value(name=self.free_name(name))
+    def add_input(self, seen: Value, name: str | None = None) -> Any:
+        """A new input of the graph, under the name that it has there unless another is given."""
+        value = self.ir.Value(name=name or self.free_name(seen.name))
         self.describe(value, seen.dtype, seen.sizes)
         self.bind(seen.number, value)
         return value
 
-    def add_initializer(self, name: str, tensor: Any) -> Any:
-        """A value that is part of the model."""
-        name = self.free_name(name)
+    def add_initializer(self, name: str, tensor: Any, given: str | None = None) -> Any:
+        """A value that is part of the model, under a free name unless one is *given*."""
+        name = given or self.free_name(name)
         held = self.ir.Tensor(array_of(tensor), element_type(tensor.dtype), name=name)
         value = self.ir.Value(
             name=name, type=self.ir.TensorType(held.dtype), shape=self.ir.Shape(held.shape), const_value=held
@@ -118,7 +126,9 @@ class Translator:
     @property
     def place(self) -> str:
         """The path of the module whose call is being translated."""
-        return self.node.modules[-1].path if self.node is not None and self.node.modules else ""
+        if self.node is not None and self.node.modules:
+            return self.node.modules[-1].path
+        return self.place_before
 
     def op(
         self, op_type: str, *inputs: Any, count: int = 1, dtype: Any = None, domain: str = "", **attributes: Any
@@ -131,6 +141,9 @@ class Translator:
         base = self.free_name(f"{self.place}/{op_type}" if self.place else op_type)
         node = self.ir.node(op_type, operands, given, domain=domain, num_outputs=count, name=base)
         self.nodes.append(node)
+        self.calls[node] = self.chain
+        if domain:
+            self.domains.add(domain)
         for position, value in enumerate(node.outputs):
             value.name = self.free_name(f"{base}_output_{position}" if count > 1 else f"{base}_output")
             value.type = self._result_type(op_type, operands, dtype)
@@ -164,25 +177,18 @@ class Translator:
 
     def run(self) -> None:
         """Translate all calls. Raises RuntimeError that names every op which has no form in ONNX."""
-        lacking = [node for node in self.graph.nodes if not self._translatable(node)]
+        lacking = list(untranslatable(self.graph, self.table))
         if lacking:
             raise unsupported(self.graph.name, self.opset, lacking)
         for node in self.graph.nodes:
-            self.node = node
+            self.node, self.chain = node, node.modules
             self._call(node)
         self.node = None
 
-    def _arguments(self, node: Node) -> tuple[Any, ...]:
-        """The arguments of *node*, with the graph's values in their places."""
-        return tuple([_with_values(arg, self.graph.values) for arg in node.args])
-
-    def _translatable(self, node: Node) -> bool:
-        return node.name in registry.VIEWS or registry.found(node.name, self.opset, self._arguments(node)) is not None
-
     def _call(self, node: Node) -> None:
-        if node.name in registry.VIEWS:
+        if node.name in VIEWS:
             return self._view(node)
-        function = registry.found(node.name, self.opset, self._arguments(node))
+        function = self.table.found(node.name, _arguments(self.graph, node))
         assert function is not None
         result = function(self, *self._given(node))
         if result is None:
@@ -278,7 +284,7 @@ class Translator:
         """What a view shows of *source*."""
         before, self.node = self.node, call
         try:
-            value = registry.VIEWS[call.name](self, source, *call.args[1:])
+            value = VIEWS[call.name](self, source, *call.args[1:])
         finally:
             self.node = before
         if value.producer() is not None:
@@ -290,7 +296,7 @@ class Translator:
         """*source* with *content* where a view shows it."""
         before, self.node = self.node, call
         try:
-            value = registry.PUTS[call.name](self, source, content, *call.args[1:])
+            value = PUTS[call.name](self, source, content, *call.args[1:])
         finally:
             self.node = before
         seen = self.graph.values[self.source(call)]
@@ -306,6 +312,20 @@ class Translator:
         """The first result of the call that is being translated."""
         assert self.node is not None
         return self.graph.values[self.node.results[0]]
+
+
+def untranslatable(graph: Graph, table: Table) -> Iterator[Node]:
+    """The calls in a graph and in the functions of control flow in it that have no translation."""
+    for node in graph.nodes:
+        if node.name not in VIEWS and table.found(node.name, _arguments(graph, node)) is None:
+            yield node
+        for body in node.bodies:
+            yield from untranslatable(body, table)
+
+
+def _arguments(graph: Graph, node: Node) -> tuple[Any, ...]:
+    """The arguments of *node*, with the graph's values in their places."""
+    return tuple([_with_values(arg, graph.values) for arg in node.args])
 
 
 def _with_values(arg: Any, values: Sequence[Value]) -> Any:

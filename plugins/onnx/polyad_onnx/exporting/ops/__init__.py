@@ -3,6 +3,7 @@
 from . import (
     activation,
     arithmetic,
+    control_flow,
     convolution,
     effects,
     fold,
@@ -22,6 +23,7 @@ from . import (
 __all__ = [
     "activation",
     "arithmetic",
+    "control_flow",
     "convolution",
     "effects",
     "fold",

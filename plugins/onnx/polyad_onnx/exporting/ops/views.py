@@ -138,19 +138,42 @@ def put_range(to: Any, source: Any, content: Any, dim: int, start: Any, size: An
 @shows("subscript")
 def subscript(to: Any, source: Any, entries: tuple[Any, ...]) -> Any:
     """Positions, ranges and new dimensions."""
-    ranges, new, gone, dim = {}, [], [], 0
-    for place, entry in enumerate(entries):
-        if entry is None:
-            new.append(place - sum(not isinstance(one, tuple) and one is not None for one in entries[:place]))
-            continue
-        ranges[dim] = entry if isinstance(entry, tuple) else (entry, 1, 1)
-        if not isinstance(entry, tuple):
-            gone.append(dim)
-        dim += 1
+    ranges, gone = _ranges(entries)
+    new = [
+        place - sum(not isinstance(one, tuple) and one is not None for one in entries[:place])
+        for place, entry in enumerate(entries)
+        if entry is None
+    ]
     value = take_ranges(to, source, ranges)
     if gone:
         value = to.op("Squeeze", value, to.ints(*gone))
     return to.op("Unsqueeze", value, to.ints(*new)) if new else value
+
+
+def _ranges(entries: tuple[Any, ...]) -> tuple[dict[int, Any], list[int]]:
+    """The ranges (start, size, step) of dimensions, and the dimensions that go."""
+    given = [entry for entry in entries if entry is not None]
+    ranges = {dim: one if isinstance(one, tuple) else (one, 1, 1) for dim, one in enumerate(given)}
+    return ranges, [dim for dim, one in enumerate(given) if not isinstance(one, tuple)]
+
+
+@puts("subscript")
+def subscript_back(to: Any, source: Any, content: Any, entries: tuple[Any, ...]) -> Any:
+    """The content in the ranges of several dimensions: range within range."""
+    shape = to.sizes_of(to.node.args[0])
+    if all(isinstance(size, int) for size in (*shape, *to.result.sizes)):
+        return scatter_places(to, source, content)
+    ranges, _ = _ranges(entries)
+    cut = [(dim, *one) for dim, one in ranges.items() if (one[0], one[2]) != (0, 1) or one[1] != shape[dim]]
+    parts = [source]
+    for dim, start, size, step in cut[:-1]:
+        ends = to.sizes([start + size * step])
+        parts.append(to.op("Slice", parts[-1], to.sizes([start]), ends, to.ints(dim), to.sizes([step])))
+    whole = [ranges[dim][1] if dim in ranges else size for dim, size in enumerate(shape)]
+    content = to.op("Reshape", content, to.sizes(whole))
+    for (dim, start, size, step), part in zip(reversed(cut), reversed(parts), strict=True):
+        content = put_range(to, part, content, dim, start, size, step)
+    return content if cut else to.op("Identity", content)
 
 
 @shows("sliding_windows")
@@ -178,7 +201,7 @@ def gather_places(to: Any, source: Any, *params: Any) -> Any:
     return to.op("Gather", to.op("Reshape", source, to.ints(-1)), to.constant(places, None), axis=0)
 
 
-@puts("diagonal", "sliding_windows", "as_strided", "subscript", "expand")
+@puts("diagonal", "sliding_windows", "as_strided", "expand")
 def scatter_places(to: Any, source: Any, content: Any, *params: Any) -> Any:
     """The content at the places that the view shows."""
     places = places_of(to).flatten()
