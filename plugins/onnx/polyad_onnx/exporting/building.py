@@ -23,9 +23,12 @@ def model_of(
     output_names: Sequence[str] = (),
     opsets: Mapping[str, int] | None = None,
     functions: bool | Collection[type] = False,
+    folding: bool = False,
 ) -> Any:
-    """The model. *opsets* are versions of others' domains; layers of the classes *functions* become functions."""
-    ir, to = onnx_ir(), Translator(graph, table)
+    """The model. *opsets* are versions of others' domains; layers of the classes *functions* become functions; with
+    *folding* weights are rewritten where that saves nodes.
+    """
+    ir, to = onnx_ir(), Translator(graph, table, folding=folding)
     if len(set(input_names)) < len(input_names) or len(set(output_names)) < len(output_names):
         raise ArgumentError(
             "onnx.export: input_names or output_names has a name twice",
@@ -63,7 +66,7 @@ def _outputs(to: Translator, graph: Graph, names: Sequence[str]) -> list[Any]:
     refs = [leaf for _, leaf in leaves(graph.outputs) if isinstance(leaf, Ref)]
     found: list[Any] = []
     for place, ref in enumerate(refs):
-        value = to.known[ref.number]
+        value = to.value(ref)
         if value.producer() is None or value in found:
             seen, value = graph.values[ref.number], to.op("Identity", value)
             to.describe(value, seen.dtype, seen.sizes)

@@ -99,7 +99,8 @@ def export(
         export_params: whether weights are in the model; else they are inputs.
         keep_initializers_as_inputs: whether weights may be given in the place of those in the model.
         training: `TrainingMode`: the mode in which the model is called, which is as before afterwards.
-        do_constant_folding: whether what follows from constants is computed now.
+        do_constant_folding: whether what follows from weights is computed now: batch normalisation goes into the
+            convolution before it, and weights are stored as operators want them.
         custom_opsets: versions of others' domains.
         export_modules_as_functions: whether layers are functions of the model; or the classes of which they are.
         profile, operator_export_type, autograd_inlining: here for PyTorch's programs.
@@ -130,7 +131,8 @@ def export(
             source.dynamic(dynamic_axes, dynamic_shapes, inputs, outputs), do_constant_folding, optimize
         )
         done("capture")
-        model_ = model_of(graph, source.table, inputs, outputs, custom_opsets, export_modules_as_functions)
+        folding = do_constant_folding and export_params and not keep_initializers_as_inputs
+        model_ = model_of(graph, source.table, inputs, outputs, custom_opsets, export_modules_as_functions, folding)
         program = ONNXProgram(model_, graph)
         done("translate")
         if verify:

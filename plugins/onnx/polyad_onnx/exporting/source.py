@@ -7,11 +7,12 @@ import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import IntEnum
+from functools import partial
 from typing import Any
 
 import polyad as torch
 from polyad.errors import ArgumentTypeError, safe_repr
-from polyad.graph import Graph, apply
+from polyad.graph import Graph
 from polyad.graph.passes import drop_views, fold_constants, merge_common, remove_dead
 from polyad.graph.structure import Ref, leaves, replace
 from polyad.jit.capture import names_of_inputs
@@ -90,8 +91,11 @@ class Source:
                 graph = torch.jit.generalise(self.function, args, kwargs, dims=dynamic.dims, ranges=dynamic.ranges)
             else:
                 graph = torch.jit.capture(self.function, *args, **kwargs)
-            passes = [*([fold_constants] if folding else []), *([drop_views, merge_common] if optimize else [])]
-            return apply(graph, [*passes, remove_dead])
+            passes: list[Callable[[Graph], Graph]] = [partial(fold_constants, parameters=True)] if folding else []
+            passes += [drop_views, merge_common] if optimize else []
+            for one in [*passes, remove_dead]:
+                graph = one(graph)  # not verified each time: the model is compared as a whole
+            return graph
 
     def results(self, given: Any) -> list[Any]:
         """The tensors that the model gives."""

@@ -7,7 +7,8 @@ shows that memory afterwards is taken from there anew. `Translator.write` is the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import polyad as torch
@@ -34,6 +35,8 @@ class Translator:
         opset: the version of ONNX's operators.
         place_before: the path of the module in which a body is used.
         calls: for each node the calls of modules that it is part of, which `chain` has at present.
+        folding: whether weights may be rewritten, where one op alone uses them: `rearranged`.
+        tensors: the constants by number. makers: the calls that make values; uses: how often these are used.
         domains: those of the operators that are not ONNX's own.
         node: the call that is being translated.
         nodes: what was written.
@@ -41,7 +44,7 @@ class Translator:
         known: ONNX's values by the numbers of the graph's.
     """
 
-    def __init__(self, graph: Graph, table: Table, outer: Translator | None = None) -> None:
+    def __init__(self, graph: Graph, table: Table, outer: Translator | None = None, folding: bool = False) -> None:
         self.ir, self.graph, self.table, self.outer = onnx_ir(), graph, table, outer
         self.opset, self.place_before = table.opset, ""
         self.calls: dict[Any, tuple[ModuleCall, ...]] = {}
@@ -54,6 +57,11 @@ class Translator:
         self._constants: dict[Any, Any] = {} if outer is None else outer._constants
         self._taken: set[str] = set() if outer is None else outer._taken
         self.lengths = Sizes(self)
+        self.folding = folding
+        self.tensors = {one.value.number: one.tensor for one in graph.constants}
+        self.makers = {number: node for node in graph.nodes for number in node.results}
+        self.uses = Counter(number for node in graph.nodes for number in node.uses)
+        self.uses.update(ref.number for ref in leaves_of(graph.outputs, Ref))
         self._shown: dict[int, tuple[int, Node]] = {}  # of a view: the tensor that it is of, and the call
         self._now: dict[int, Any] = {}  # what tensors hold, by the numbers of their first values
 
@@ -74,6 +82,13 @@ class Translator:
         if value.producer() is not None:
             self.describe(value, seen.dtype, seen.sizes)
         self.known[number] = self._now[self._first(number)] = value
+
+    def value(self, ref: Ref) -> Any:
+        """ONNX's value for one of the graph's. Raises RuntimeError for what only a backward pass asks of a call."""
+        found = self.known.get(ref.number)
+        if found is None:
+            raise unsupported(self.graph.name, self.opset, [self.makers[ref.number]])
+        return found
 
     def describe(self, value: Any, dtype: Any, shape: Sequence[Any]) -> None:
         """Say of what type *value* is."""
@@ -96,6 +111,25 @@ class Translator:
         )
         self.initializers[name] = value
         return value
+
+    def is_weight(self, *refs: Any) -> bool:
+        """Whether all that is there of *refs* are constants that the present call alone uses, and may be rewritten."""
+        given = [ref.number for ref in refs if ref is not None]
+        return self.folding and all(number in self.tensors and self.uses[number] == 1 for number in given)
+
+    def rearranged(self, ref: Ref, suffix: str, change: Callable[[Any], Any]) -> Any:
+        """A weight as *change* makes it of the one that is there; None if that is no weight."""
+        if not self.is_weight(ref):
+            return None
+        with torch.no_grad():
+            tensor = change(self.tensors[ref.number].detach())
+        return self.add_initializer(f"{self.graph.values[ref.number].name}{suffix}", tensor)
+
+    def replaced_weight(self, ref: Ref, tensor: Any) -> Any:
+        """Another tensor under the name of a weight that nothing uses any more."""
+        name = self.known[ref.number].name
+        del self.initializers[name]
+        return self.add_initializer(name, tensor, given=name)
 
     def constant(self, data: Any, dtype: Any) -> Any:
         """A number, or nested numbers, as a value."""
@@ -217,7 +251,7 @@ class Translator:
         ]  # fmt: skip
         for place, (arg, cast) in enumerate(zip(operands, casts, strict=True)):
             if isinstance(arg, Ref) and cast is None:
-                found[place] = self.known[arg.number]
+                found[place] = self.value(arg)
         return [*found, *node.params.values()]
 
     def _operand(self, arg: Any, dtype: Any) -> Any:
@@ -225,7 +259,7 @@ class Translator:
             return None
         if not isinstance(arg, Ref):
             return self.number(arg, dtype)
-        value = self.known[arg.number]
+        value = self.value(arg)
         return value if dtype is None else self.cast(value, dtype)
 
     # ------------------------------------------------------------------------------------------------ memory

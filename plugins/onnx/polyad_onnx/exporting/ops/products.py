@@ -27,13 +27,14 @@ def linear(to: Any, input: Any, weight: Any, bias: Any) -> Any:
     """input @ weight.T + bias."""
     if len(input.shape) == 2 and len(weight.shape) == 2 and (bias is None or len(bias.shape) == 1):
         return to.op("Gemm", input, weight, bias, transB=1)
-    product = to.op("MatMul", input, _transposed(to, weight) if len(weight.shape) == 2 else weight)
+    if len(weight.shape) == 2:
+        turned = to.rearranged(to.node.args[1], ".T", lambda tensor: tensor.t())
+        weight = _transposed(to, weight) if turned is None else turned
+    product = to.op("MatMul", input, weight)
     return product if bias is None else to.op("Add", product, bias)
 
 
 def linear_behind(to: Any, ref: Any) -> tuple[Any, Any, Any] | None:
     """The operands of the linear op that made a value of the graph; None if another did."""
-    for node in to.graph.nodes:
-        if ref.number in node.results:
-            return node.operands if node.name == "linear" else None
-    return None
+    node = to.makers.get(ref.number)
+    return node.operands if node is not None and node.name == "linear" else None

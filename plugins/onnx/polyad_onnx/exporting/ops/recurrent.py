@@ -35,33 +35,39 @@ class Inputs:
         self.to, self.order = to, order
         batch, features = to.sizes_of(hidden)
         self.width = len(order) * features
-        weight, bias = None, None
         source = linear_behind(to, gates)
         if source is None:
-            rows, weight = to.known[gates.number], to.constant(torch.eye(self.width, dtype=to.result.dtype), None)
-            size: Any = self.width
+            rows, size, bias = to.value(gates), self.width, None
+            self.weight = self._arranged(to.constant(torch.eye(self.width, dtype=to.result.dtype), None))
         else:
-            rows, weight = to.known[source[0].number], to.known[source[1].number]
-            bias = None if source[2] is None else to.known[source[2].number]
-            size = to.sizes_of(source[1])[1]
+            rows, size, bias = to.value(source[0]), to.sizes_of(source[1])[1], source[2]
+            self.weight = self.arranged(source[1])
         self.sequence = to.op("Reshape", rows, to.sizes([-1, batch, size]))
-        self.weight = self.arranged(weight)
         self.bias = None
         if bias is not None or states_bias is not None:
-            zeros = to.constant(torch.zeros(self.width, dtype=to.result.dtype), None)
-            parts = [self._ordered(zeros if one is None else one) for one in (bias, states_bias)]
-            self.bias = to.op("Unsqueeze", to.op("Concat", *parts, axis=0), to.ints(0))
+            self.bias = to.op("Concat", self._bias(bias), self._bias(states_bias), axis=1)
 
     def arranged(self, weight: Any) -> Any:
-        """A weight with its gates in ONNX's order, and a dimension for the direction."""
-        return self.to.op("Unsqueeze", self._ordered(weight), self.to.ints(0))
+        """A weight of the graph with its gates in ONNX's order, and a dimension for the direction."""
+        found = self.to.rearranged(weight, "", self._ordered)
+        return self._arranged(self.to.value(weight)) if found is None else found
 
-    def _ordered(self, weight: Any) -> Any:
+    def _bias(self, bias: Any) -> Any:
+        if bias is None:
+            return self.to.constant(torch.zeros(1, self.width, dtype=self.to.result.dtype), None)
+        return self.arranged(bias)
+
+    def _ordered(self, tensor: Any) -> Any:
+        parts = tensor.chunk(len(self.order))
+        return torch.cat([parts[at] for at in self.order]).unsqueeze(0)
+
+    def _arranged(self, weight: Any) -> Any:
         to, step = self.to, self.width // len(self.order)
-        if self.order == (0,):
-            return weight
-        parts = [to.op("Slice", weight, to.ints(at * step), to.ints((at + 1) * step), to.ints(0)) for at in self.order]
-        return to.op("Concat", *parts, axis=0)
+        if self.order != (0,):
+            ends = [(to.ints(at * step), to.ints((at + 1) * step)) for at in self.order]
+            parts = [to.op("Slice", weight, start, end, to.ints(0)) for start, end in ends]
+            weight = to.op("Concat", *parts, axis=0)
+        return to.op("Unsqueeze", weight, to.ints(0))
 
     def first(self, state: Any) -> Any:
         """A state with a dimension for the direction."""
@@ -86,10 +92,10 @@ def lstm(
     to: Any, gates: Any, weight: Any, projection: Any, hidden: Any, cell: Any, batch_sizes: Any, reverse: bool
 ) -> tuple[Any, ...]:
     """The states after each step, the last state and the last cell; not what only a backward pass asks for."""
-    gates_ref, _, _, hidden_ref = to.node.args[:4]
+    gates_ref, weight_ref, _, hidden_ref = to.node.args[:4]
     given = Inputs(to, gates_ref, (0, 3, 1, 2), hidden_ref)
     states, last, last_cell = to.op(
-        "LSTM", given.sequence, given.weight, given.arranged(weight), given.bias, None, given.first(hidden),
+        "LSTM", given.sequence, given.weight, given.arranged(weight_ref), given.bias, None, given.first(hidden),
         given.first(cell), count=3, hidden_size=to.sizes_of(hidden_ref)[1],
         direction="reverse" if reverse else "forward",
     )  # fmt: skip
@@ -102,10 +108,10 @@ def lstm(
 )  # fmt: skip
 def gru(to: Any, gates: Any, weight: Any, bias: Any, hidden: Any, batch_sizes: Any, reverse: bool) -> tuple[Any, ...]:
     """The states after each step, and the last."""
-    gates_ref, _, _, hidden_ref = to.node.args[:4]
-    given = Inputs(to, gates_ref, (1, 0, 2), hidden_ref, bias)
+    gates_ref, weight_ref, bias_ref, hidden_ref = to.node.args[:4]
+    given = Inputs(to, gates_ref, (1, 0, 2), hidden_ref, bias_ref)
     states, last = to.op(
-        "GRU", given.sequence, given.weight, given.arranged(weight), given.bias, None, given.first(hidden), count=2,
+        "GRU", given.sequence, given.weight, given.arranged(weight_ref), given.bias, None, given.first(hidden), count=2,
         hidden_size=to.sizes_of(hidden_ref)[1], direction="reverse" if reverse else "forward", linear_before_reset=1,
     )  # fmt: skip
     return _rows(to, states, hidden_ref), _last(to, last), None
@@ -117,10 +123,10 @@ def gru(to: Any, gates: Any, weight: Any, bias: Any, hidden: Any, batch_sizes: A
 )  # fmt: skip
 def rnn(to: Any, gates: Any, weight: Any, hidden: Any, batch_sizes: Any, reverse: bool, relu: bool) -> tuple[Any, ...]:
     """The states after each step, and the last."""
-    gates_ref, _, hidden_ref = to.node.args[:3]
+    gates_ref, weight_ref, hidden_ref = to.node.args[:3]
     given = Inputs(to, gates_ref, (0,), hidden_ref)
     states, last = to.op(
-        "RNN", given.sequence, given.weight, given.arranged(weight), given.bias, None, given.first(hidden), count=2,
+        "RNN", given.sequence, given.weight, given.arranged(weight_ref), given.bias, None, given.first(hidden), count=2,
         hidden_size=to.sizes_of(hidden_ref)[1], direction="reverse" if reverse else "forward",
         activations=["Relu" if relu else "Tanh"],
     )  # fmt: skip
