@@ -249,7 +249,6 @@ _LAZY_MODULES = frozenset(
         "mps",
         "multiprocessing",
         "nn",
-        "onnx",
         "optim",
         "overrides",
         "profiler",

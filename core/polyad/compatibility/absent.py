@@ -97,7 +97,6 @@ ABSENT: dict[str, Absence] = {
     ),
     "_custom_ops.get_ctx": Absence("sizes are numbers", "a rule for shapes that follows from shapes alone"),
     "_C._ExcludeDispatchKeyGuard": Absence("kernels are not chosen by keys", "polyad.autocast(enabled=False)"),
-    "onnx.export": Absence("no ONNX files are written", "polyad.jit.capture(f, *inputs), whose nodes can be read"),
     **{
         f"hub.{name}": Absence(
             "no code is fetched and run", "the model's own package, and polyad.hub.load_state_dict_from_url"

@@ -83,12 +83,6 @@ EXPORTED = (
         Constraint FlatArgsAdapter UnflattenedModule register_dataclass unflatten
         """,
     ),
-    *_in(
-        "onnx",
-        """
-        ExportableModule InputObserver ONNXProgram OnnxExporterError
-        """,
-    ),
 )
 
 COMPILED = (

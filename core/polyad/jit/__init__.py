@@ -5,6 +5,7 @@ general.py     graphs for all sizes; unifying.py finds what captures have in com
 bodies.py      the functions of control flow, recorded as graphs
 scripting.py   PyTorch's names for scripting, which `polyad.torchscript` does, and
 tracing.py     for tracing and files of programs
+expanding.py   ops taken apart while they are recorded
 """
 
 from importlib import import_module
