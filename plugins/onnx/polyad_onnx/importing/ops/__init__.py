@@ -1,0 +1,35 @@
+"""The operators, by family as ONNX's documentation groups them. Importing this package enters all of them."""
+
+from __future__ import annotations
+
+from . import (
+    activations,
+    arithmetic,
+    attention,
+    casting,
+    control_flow,
+    convolution,
+    creation,
+    images,
+    indexing,
+    learning,
+    normalization,
+    pooling,
+    products,
+    quantization,
+    recurrent,
+    reductions,
+    resizing,
+    sequences,
+    shapes,
+    shaping,
+    signals,
+    training,
+    windows,
+)
+
+__all__ = [
+    "activations", "arithmetic", "attention", "casting", "control_flow", "convolution", "creation", "images", "indexing",
+    "learning", "normalization", "pooling", "products", "quantization", "recurrent", "reductions", "resizing", "sequences", "shapes",
+    "shaping", "signals", "training", "windows",
+]  # fmt: skip
