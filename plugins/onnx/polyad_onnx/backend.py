@@ -113,4 +113,3 @@ is_compatible = PolyadBackend.is_compatible
 prepare = PolyadBackend.prepare
 run_model = PolyadBackend.run_model
 supports_device = PolyadBackend.supports_device
-

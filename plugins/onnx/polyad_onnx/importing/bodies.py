@@ -13,8 +13,8 @@ from onnx import numpy_helper
 from polyad import Tensor
 from polyad.errors import SerializationError, safe_repr
 
-from .elements import ElementType, NoSuchType, array_of, element_type, held, of_dtype
-from .operators import DOMAINS, described
+from .elements import ElementType, NoSuchType, array_of, element_type, of_dtype
+from .operators import DOMAINS, NotComputed, described
 
 if TYPE_CHECKING:
     from .planning import Planner
@@ -50,6 +50,17 @@ def attributes_of_call(function: onnx.FunctionProto, node: onnx.NodeProto) -> di
     found = {attribute.name: attribute for attribute in function.attribute_proto}
     found.update({attribute.name: attribute for attribute in node.attribute})
     return found
+
+
+def with_defaults(node: onnx.NodeProto, schema: Any) -> onnx.NodeProto:
+    """The node with the attributes that it leaves to their defaults written out, as bodies of operators name them."""
+    copy = onnx.NodeProto()
+    copy.CopyFrom(node)
+    given = {attribute.name for attribute in node.attribute}
+    for name, attribute in schema.attributes.items():
+        if name not in given and attribute.default_value.type:
+            copy.attribute.append(attribute.default_value)
+    return copy
 
 
 def bound(node: onnx.NodeProto, attributes: dict[str, onnx.AttributeProto]) -> onnx.NodeProto:
@@ -149,32 +160,36 @@ class Expanded:
         self.schema = schema
         self.node = node
         self.version = version
-        self.functions, self.device = planner.functions, planner.device
+        self.functions, self.device, self.versions = planner.functions, planner.device, planner.versions
         self.blocks: dict[tuple[Any, ...], Any] = {}
+        self.by_shape = False
+        """Whether the body depends on sizes too."""
 
     def __call__(self, *inputs: Tensor | None) -> Any:
-        key = tuple(None if each is None else (each.dtype, each.ndim) for each in inputs)
+        key = tuple(None if each is None else (each.dtype, each.shape if self.by_shape else each.ndim) for each in inputs)
         if key not in self.blocks:
             self.blocks[key] = self.plan(inputs)
-        made = self.blocks[key].run([each for each in inputs if each is not None])
-        return made[0] if len(made) == 1 else made
+        made = iter(self.blocks[key].run([each for each in inputs if each is not None]))
+        outputs = [next(made) if name else None for name in self.node.output]
+        return outputs[0] if len(outputs) == 1 else outputs
 
     def plan(self, inputs: tuple[Tensor | None, ...]) -> Any:
         """The block for inputs of these types."""
         from .planning import Planner
 
         names = [f"input{index}" if each is not None else "" for index, each in enumerate(inputs)]
-        types = [_type_of(each) for each in inputs]
         call = onnx.NodeProto()
         call.CopyFrom(self.node)
         del call.input[:], call.output[:]
         call.input.extend(names)
         call.output.extend(f"output{index}" if name else "" for index, name in enumerate(self.node.output))
-        version = _body_version(self.schema.context_dependent_function_opset_versions, self.version)
-        body = self.schema.get_context_dependent_function_with_opset_version(
-            version, call.SerializeToString(), [each.SerializeToString() for each in types]
-        )
-        function = onnx.FunctionProto.FromString(body)
+        types = [_type_of(each, False) for each in inputs]
+        function = self.body(call, types)
+        if not function.node:
+            self.by_shape, types = True, [_type_of(each, True) for each in inputs]
+            function = self.body(call, types)
+        if not function.node:
+            raise NotComputed(f"{self.schema.name}: ONNX defines no body for inputs of these types", fix="use others")
         graph = onnx.GraphProto(name=self.schema.name, node=[call])
         for name, kind in zip(names, types, strict=True):
             if name:
@@ -183,10 +198,21 @@ class Expanded:
         domain = DOMAINS.get(self.node.domain, self.node.domain)
         function.domain = domain
         functions = {**self.functions, (domain, self.node.op_type, getattr(self.node, "overload", "")): function}
-        return Planner({domain: self.version, "": self.version}, functions, self.device).model(graph)
+        return Planner(self.versions, functions, self.device).model(graph)
 
 
-def _type_of(tensor: Tensor | None) -> onnx.TypeProto:
+    def body(self, call: onnx.NodeProto, types: list[onnx.TypeProto]) -> onnx.FunctionProto:
+        """What ONNX gives for inputs of these types; empty if it wants to know more of them."""
+        version = _body_version(self.schema.context_dependent_function_opset_versions, self.version)
+        made = self.schema.get_context_dependent_function_with_opset_version(
+            version, call.SerializeToString(), [each.SerializeToString() for each in types]
+        )
+        return onnx.FunctionProto.FromString(made)
+
+
+def _type_of(tensor: Tensor | None, sizes: bool) -> onnx.TypeProto:
+    """The type of a tensor, with its *sizes* or with their number alone."""
     if tensor is None:
         return onnx.TypeProto()
-    return onnx.helper.make_tensor_type_proto(of_dtype(tensor.dtype).code, [None] * tensor.ndim)
+    shape = list(tensor.shape) if sizes else [None] * tensor.ndim
+    return onnx.helper.make_tensor_type_proto(of_dtype(tensor.dtype).code, shape)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import onnx
 
 import polyad
-from polyad import Tensor, nn
-from polyad.errors import ArgumentTypeError, SerializationError, safe_repr
+from polyad import nn
+from polyad.errors import ArgumentTypeError, SerializationError
 
 from . import bodies
 from .blocks import Block
-from .elements import from_array, array_of
+from .elements import array_of, from_array
 from .operators import DOMAINS
 from .planning import Planner
 
@@ -130,7 +129,6 @@ def _checked_versions(model: onnx.ModelProto) -> dict[str, int]:
     if version is not None and not OLDEST <= version <= NEWEST:
         raise SerializationError(
             f"onnx.load: the model uses version {version} of ONNX's operator set; known are {OLDEST} to {NEWEST}",
-            fix=f"export it with opset_version={NEWEST}"
-            + (", or install a newer onnx" if version > NEWEST else ""),
+            fix=f"export it with opset_version={NEWEST}" + (", or install a newer onnx" if version > NEWEST else ""),
         )
     return versions

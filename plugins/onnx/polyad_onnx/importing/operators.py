@@ -11,7 +11,7 @@ To add an operator, write such a function in the family of `ops/` in which ONNX'
         return lambda x: gamma * where(x > 0, x, alpha * (x.exp() - 1))
 
 An input that the node leaves out in the middle is None; those left out at the end are not passed. `host` names inputs
-that are wanted as Python's numbers (a list, or one number for a tensor without dimensions): shapes, axes, sizes.
+that are wanted as lists of Python's numbers: shapes, axes, sizes.
 """
 
 from __future__ import annotations
@@ -150,8 +150,9 @@ class Node:
 
     @property
     def inputs(self) -> int:
-        """How many inputs the node names."""
-        return len(self.proto.input)
+        """How many inputs the node is called with: those that are left out at the end do not count."""
+        given = [index for index, name in enumerate(self.proto.input) if name]
+        return given[-1] + 1 if given else 0
 
     @property
     def outputs(self) -> int:
@@ -192,6 +193,12 @@ class Node:
         """An attribute that is a floating point number."""
         found = self._attribute(name, ATTRIBUTES.FLOAT, default)
         return found.f if isinstance(found, onnx.AttributeProto) else found
+
+    def any_number(self, name: str) -> float | None:
+        """An attribute that is a number of either kind, or None."""
+        given = self.given.get(name)
+        kind = ATTRIBUTES.FLOAT if given is None else given.type
+        return float(self.integer(name)) if kind == ATTRIBUTES.INT else self.number(name)
 
     def text(self, name: str, default: Any = None) -> Any:
         """An attribute that is a string."""

@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 import onnx
 
-import polyad
 from polyad.errors import SerializationError, safe_repr
 
 from . import bodies
@@ -236,8 +235,8 @@ class Planner:
         if slot == 0:
             return 0
         if slot in scope.constants:
-            return self.fixed(slot, scope, "numbers", lambda array: array.tolist())
-        return self.converted("numbers", slot, scope, node, lambda value: value.tolist())
+            return self.fixed(slot, scope, "numbers", _numbers)
+        return self.converted("numbers", slot, scope, node, _numbers)
 
     def fixed(self, slot: int, scope: _Scope, form: str, change: Callable[[np.ndarray], Any]) -> int:
         """The number of a constant in another form."""
@@ -257,9 +256,10 @@ class Planner:
                 fix="the model is damaged, or made to exhaust memory",
             )
         domain = DOMAINS.get(proto.domain, proto.domain)
-        inputs = [
-            self.slot(name, scope, f"node {described(proto)}") if name else 0 for name in proto.input
-        ]
+        names = list(proto.input)
+        while names and not names[-1]:
+            names.pop()
+        inputs = [self.slot(name, scope, f"node {described(proto)}") if name else 0 for name in names]
         for name in proto.output:
             if name:
                 self.distinct(name, scope, f"node {described(proto)}: output")
@@ -293,7 +293,7 @@ class Planner:
         array = bodies.constant(proto)
         slot = scope.define(proto.output[0] if proto.output else "")
         scope.constants[slot] = lambda: array
-        if array.size <= SMALL and array.dtype.kind in "iub" or array.size == 1:
+        if (array.size <= SMALL and array.dtype.kind in "iub") or array.size == 1:
             scope.small.add(slot)
         scope.kinds.setdefault(slot, bodies.kind_of_constant(proto, array))
         scope.block.template[slot] = from_array(array).to(self.device)
@@ -399,7 +399,8 @@ class Planner:
             self.declare(value, inner)
         inner.slots.update(zip(function.input, [*inputs, *[0] * len(function.input)], strict=False))
         attributes = bodies.attributes_of_call(function, proto)
-        outside, self.versions = self.versions, bodies.versions_of(function.opset_import) or self.versions
+        outside = self.versions
+        self.versions = {**outside, **bodies.versions_of(function.opset_import)}
         self.active.append(name)
         try:
             for index, node in enumerate(function.node):
@@ -422,11 +423,17 @@ class Planner:
             self.outputs(proto, scope)
             return
         if schema.has_function:
-            self.function(bodies.body_of(schema, version), proto, inputs, scope, path)
+            self.function(bodies.body_of(schema, version), bodies.with_defaults(proto, schema), inputs, scope, path)
             return
         call = bodies.Expanded(schema, proto, version, self)
         slots = [self.as_tensor(slot, scope, proto) for slot in inputs]
         self.step(scope, call, slots, proto, self.outputs(proto, scope))
+
+
+def _numbers(value: Any) -> list[Any]:
+    """Python's numbers of an array or a tensor; a list in any case."""
+    found = value.tolist()
+    return found if isinstance(found, list) else [found]
 
 
 def _few(tensor: onnx.TensorProto) -> bool:

@@ -19,9 +19,7 @@ _UNSIGNED = frozenset((polyad.uint16, polyad.uint32, polyad.uint64))
 _HIGHEST = -(1 << 63)
 
 
-def computing(
-    function: Callable[..., Tensor], ordered: bool = False, signed: bool = False
-) -> Callable[..., Tensor]:
+def computing(function: Callable[..., Tensor], ordered: bool = False, signed: bool = False) -> Callable[..., Tensor]:
     """*function*, for unsigned integers too: its result has the dtype of its first argument.
 
     *ordered* says that it compares numbers and gives some of them, *signed* that it gives other bits for negative numbers.

@@ -20,16 +20,19 @@ from . import (
     recurrent,
     reductions,
     resizing,
+    scores,
     sequences,
     shapes,
     shaping,
     signals,
+    text,
     training,
+    trees,
     windows,
 )
 
 __all__ = [
     "activations", "arithmetic", "attention", "casting", "control_flow", "convolution", "creation", "images", "indexing",
     "learning", "normalization", "pooling", "products", "quantization", "recurrent", "reductions", "resizing", "sequences", "shapes",
-    "shaping", "signals", "training", "windows",
+    "shaping", "signals", "scores", "text", "training", "trees", "windows",
 ]  # fmt: skip

@@ -166,7 +166,7 @@ def _cumulative(node: Node, function: Any, first: int) -> Compute:
     exclusive, backwards = node.integer("exclusive", 0), node.integer("reverse", 0)
 
     def call(x: Tensor, axis: Any) -> Tensor:
-        dim = axis[0] if isinstance(axis, list) else axis
+        dim = axis[0]
         turned = x.flip(dim) if backwards else x
         if exclusive and x.shape[dim]:
             start = polyad.full_like(turned.narrow(dim, 0, 1), first)

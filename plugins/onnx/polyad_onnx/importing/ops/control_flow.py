@@ -18,11 +18,9 @@ def _one(made: list[Any]) -> Any:
     return made[0] if len(made) == 1 else made
 
 
-def _said(value: Any) -> bool:
-    """What a condition says, which may be written as a list of one."""
-    if isinstance(value, Tensor):
-        return bool(value.reshape(()).item())
-    return bool(value[0] if isinstance(value, list) else value)
+def _said(condition: Tensor) -> bool:
+    """What a condition of one element says."""
+    return bool(condition.item())
 
 
 @operator("If", host=(0,))
@@ -30,7 +28,7 @@ def conditional(node: Node) -> Compute:
     then, otherwise = node.graph("then_branch", REQUIRED), node.graph("else_branch", REQUIRED)
 
     def call(condition: Any, *outer: Any) -> Any:
-        return _one((then if _said(condition) else otherwise).run((), outer))
+        return _one((then if condition[0] else otherwise).run((), outer))
 
     return call
 
@@ -47,12 +45,11 @@ def loop(node: Node) -> Compute:
     scanned = len(body.outputs) - 1 - carried
 
     def call(*given: Any) -> Any:
-        most, going = given[0], given[1]
-        most = most[0] if isinstance(most, list) else most
+        most, first = given[0], given[1] if inputs > 1 else None
         state, outer = list(given[2:inputs]), given[inputs:]
         columns: list[list[Any]] = [[] for _ in range(scanned)]
-        going = True if going is None else _said(going)
-        for turn in range(most) if most is not None else count():
+        going = True if first is None else bool(first[0])
+        for turn in count() if most is None else range(most[0]):
             if not going:
                 break
             here = polyad.tensor(turn, device=node.device)

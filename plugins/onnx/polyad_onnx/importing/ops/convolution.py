@@ -61,7 +61,7 @@ def conv_transpose(node: Node) -> Compute:
             totals = [full - size for full, size in zip(whole, shape, strict=True)]
             halves = [total // 2 for total in totals]
             others = [total - half for total, half in zip(totals, halves, strict=True)]
-            before, after = (halves, others) if windows.auto != "SAME_LOWER" else (others, halves)
+            before, after = (halves, others) if windows.auto == "SAME_UPPER" else (others, halves)
         if before == after and all(each >= 0 for each in before):
             return TRANSPOSED[dims](x, weight, bias, strides, before, more, groups, dilations)
         made = TRANSPOSED[dims](x, weight, bias, strides, 0, 0, groups, dilations)

@@ -59,8 +59,8 @@ def ranges(node: Node) -> Compute:
 def trilu(node: Node) -> Compute:
     function: Any = polyad.triu if node.integer("upper", 1) else polyad.tril
 
-    def call(x: Tensor, k: Any = 0) -> Tensor:
-        return function(x, k[0] if isinstance(k, list) else k)
+    def call(x: Tensor, k: Any = (0,)) -> Tensor:
+        return function(x, k[0])
 
     return call
 
@@ -84,7 +84,7 @@ def random(node: Node) -> Compute:
 
 def _generator(node: Node) -> Any:
     """What draws the numbers of a node: its own seed gives the same numbers at every call."""
-    seed = node.number("seed", None)
+    seed = node.any_number("seed")
     if seed is None:
         return lambda: None
     whole = int(seed * 65536) if math.isfinite(seed) else 0
@@ -109,7 +109,7 @@ def one_hot(node: Node) -> Compute:
     axis = node.integer("axis", -1)
 
     def call(indices: Tensor, depth: Any, values: Tensor) -> Tensor:
-        count = int(depth[0] if isinstance(depth, list) else depth)
+        count = int(depth[0])
         dim = axis if axis >= 0 else indices.ndim + 1 + axis
         places = indices.to(polyad.int64)
         places = polyad.where(places < 0, places + count, places).unsqueeze(dim)
@@ -121,18 +121,16 @@ def one_hot(node: Node) -> Compute:
 
 @operator("Dropout", host=(1, 2))
 def dropout(node: Node) -> Compute:
-    generator, ratio = _generator(node), node.number("ratio", 0.5)
-    training = node.version < 7 and not node.integer("is_test", 0)
+    generator, ratio = _generator(node), [node.number("ratio", 0.5)]
+    training = [node.version < 7 and not node.integer("is_test", 0)]
 
-    def call(x: Tensor, chance: Any = ratio, train: Any = training) -> Any:
-        chance = ratio if chance is None else chance[0] if isinstance(chance, list) else chance
+    def call(x: Tensor, chance: Any = None, train: Any = training) -> Any:
+        chance = (chance or ratio)[0]
         mask = polyad.ones_like(x, dtype=polyad.bool) if node.wants(1) else None
         made = x
-        if train and train != [False] and chance > 0:
+        if train[0] and chance > 0:
             mask = polyad.rand(x.shape, device=x.device, generator=generator()) >= chance
             made = polyad.where(mask, x / (1 - chance), 0.0) if chance < 1 else polyad.zeros_like(x)
         return made if node.outputs < 2 else (made, mask)
 
     return call
-
-

@@ -84,8 +84,8 @@ def _corners(at: np.ndarray, size: int) -> list[tuple[np.ndarray, np.ndarray]]:
 def non_max_suppression(node: Node) -> Compute:
     centred = bool(node.integer("center_point_box", 0))
 
-    def call(boxes: Tensor, scores: Tensor, most: Any = 0, overlap: Any = 0.0, least: Any = None) -> Tensor:
-        most, overlap, least = (each[0] if isinstance(each, list) else each for each in (most, overlap, least))
+    def call(boxes: Tensor, scores: Tensor, most: Any = None, overlap: Any = None, least: Any = None) -> Tensor:
+        most, overlap, least = (None if each is None else each[0] for each in (most, overlap, least))
         corners = _as_corners(to_array(boxes).astype(np.float64), centred)
         numbers = to_array(scores)
         made = []
@@ -136,9 +136,7 @@ def image_decoder(node: Node) -> Compute:
         try:
             from PIL import Image
         except ImportError as error:
-            raise PictureMissing(
-                "ImageDecoder: Pillow is not installed", fix="pip install 'polyad[images]'"
-            ) from error
+            raise PictureMissing("ImageDecoder: Pillow is not installed", fix="pip install 'polyad[images]'") from error
         try:
             with Image.open(io.BytesIO(to_array(data).tobytes())) as picture:
                 array = np.array(picture.convert("L" if form == "Grayscale" else "RGB"))
@@ -150,5 +148,3 @@ def image_decoder(node: Node) -> Compute:
         return polyad.from_numpy(np.ascontiguousarray(array)).to(node.device)
 
     return call
-
-

@@ -165,10 +165,10 @@ def compress(node: Node) -> Compute:
 @operator("TopK", host=(1,))
 def top_k(node: Node) -> Compute:
     axis, largest = node.integer("axis", -1), bool(node.integer("largest", 1))
-    fixed = node.integer("k", None) if node.version < 10 else REQUIRED
+    fixed = [node.integer("k", REQUIRED)] if node.version < 10 else []
 
     def call(x: Tensor, k: Any = fixed) -> Any:
-        count = k[0] if isinstance(k, list) else k
+        count = k[0]
         # Of equal numbers the first, which a stable sort gives.
         unsigned = x.dtype is polyad.uint64
         values, places = polyad.sort(x.to(polyad.int64) if unsigned else x, dim=axis, descending=largest, stable=True)

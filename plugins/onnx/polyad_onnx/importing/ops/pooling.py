@@ -89,7 +89,12 @@ def average_pool(node: Node) -> Compute:
         window = windows.at(x.shape[2:], kernel)
         strides, dilations, before, after, ends = _ends(x, kernel, window, rounded_up)
         plain = all(each == 1 for each in dilations)
-        if plain and before == after and not rounded_up and all(2 * b <= k for b, k in zip(before, kernel, strict=True)):
+        if (
+            plain
+            and before == after
+            and not rounded_up
+            and all(2 * b <= k for b, k in zip(before, kernel, strict=True))
+        ):
             return AVERAGE[dims](x, kernel, strides, before, False, with_padding)
         ones = polyad.ones(1, 1, *x.shape[2:], dtype=x.dtype, device=x.device)
         counted = padded(ones, before, after, 1.0) if with_padding else padded(ones, before, after)

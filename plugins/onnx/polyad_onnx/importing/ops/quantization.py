@@ -166,7 +166,14 @@ def qlinear_matmul(node: Node) -> Compute:
     kept = Prepared()
 
     def call(
-        a: Tensor, a_scale: Tensor, a_zero: Tensor, b: Tensor, b_scale: Tensor, b_zero: Tensor, scale: Tensor, zero: Tensor
+        a: Tensor,
+        a_scale: Tensor,
+        a_zero: Tensor,
+        b: Tensor,
+        b_scale: Tensor,
+        b_zero: Tensor,
+        scale: Tensor,
+        zero: Tensor,
     ) -> Tensor:
         right = kept.of(b, b_zero, make=lambda b, zero: _whole(b, zero, -1))
         made = _exact_product(_whole(a, a_zero, -2), right).to(polyad.float32)

@@ -179,7 +179,9 @@ class Recurrence:
         bound = self.clip
         return function if bound is None else lambda x: function(x.clamp(-bound, bound))
 
-    def gru_step(self, gates: Tensor, h: Tensor, r: Tensor, rb: Any, functions: list[Activation]) -> tuple[Tensor, Tensor]:
+    def gru_step(
+        self, gates: Tensor, h: Tensor, r: Tensor, rb: Any, functions: list[Activation]
+    ) -> tuple[Tensor, Tensor]:
         f, g = functions
         n = self.hidden
         of_update, of_reset, of_new = gates.split(n, -1)

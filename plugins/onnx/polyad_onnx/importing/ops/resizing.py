@@ -44,7 +44,7 @@ class Resizing:
         x = np.arange(new, dtype=np.float64)
         match self.coordinates:
             case "align_corners":
-                return x * (size - 1) / (new - 1) if new > 1 else x * 0
+                return x * (size - 1) / (size * scale - 1) if new > 1 else x * 0
             case "asymmetric":
                 return x / scale
             case "tf_crop_and_resize":

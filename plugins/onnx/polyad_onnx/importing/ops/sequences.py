@@ -15,7 +15,7 @@ __all__: list[str] = []
 
 def _place(sequence: list[Any], position: Any, room: int = 0) -> int:
     """A place in a sequence, which may be counted from its end."""
-    place = position[0] if isinstance(position, list) else position
+    place = position[0]
     size = len(sequence) + room
     if not -len(sequence) <= place < size:
         raise IndexOutOfRange(
@@ -50,7 +50,7 @@ def sequence_insert(node: Node) -> Compute:
 
 @operator("SequenceErase", host=(1,))
 def sequence_erase(node: Node) -> Compute:
-    def call(sequence: list[Any], position: Any = -1) -> list[Any]:
+    def call(sequence: list[Any], position: Any = (-1,)) -> list[Any]:
         place = _place(sequence, position)
         return [*sequence[:place], *sequence[place + 1 :]]
 
@@ -75,7 +75,7 @@ def split_to_sequence(node: Node) -> Compute:
     def call(x: Tensor, sizes: Any = None) -> list[Tensor]:
         if sizes is None:
             return list(x.split(1, axis)) if keep else list(x.unbind(axis))
-        return list(x.split(sizes, axis))
+        return list(x.split(sizes if len(sizes) > 1 else sizes[0], axis))
 
     return call
 

@@ -121,9 +121,7 @@ def squeeze(node: Node) -> Compute:
 
 @host_operator("Slice", since=10)
 def slices(node: Node) -> Compute:
-    def call(
-        x: np.ndarray, starts: np.ndarray, ends: np.ndarray, axes: Any = None, steps: Any = None
-    ) -> Any:
+    def call(x: np.ndarray, starts: np.ndarray, ends: np.ndarray, axes: Any = None, steps: Any = None) -> Any:
         chosen = [slice(None)] * x.ndim
         first, last = starts.tolist(), ends.tolist()
         along = range(len(first)) if axes is None else axes.tolist()

@@ -124,7 +124,7 @@ def tile(node: Node) -> Compute:
 
     def call(x: Tensor, count: Any, axis: Any) -> Tensor:
         counts = [1] * x.ndim
-        counts[axis if isinstance(axis, int) else axis[0]] = count if isinstance(count, int) else count[0]
+        counts[axis[0]] = count[0]
         return x.repeat(counts)
 
     return call
@@ -197,9 +197,11 @@ def depth_to_space(node: Node) -> Compute:
 
 @operator("SpaceToDepth")
 def space_to_depth(node: Node) -> Compute:
-    block = node.integer("blocksize", REQUIRED)
+    block, columns_first = node.integer("blocksize", REQUIRED), node.text("mode", "DCR") == "CRD"
 
     def call(x: Tensor) -> Tensor:
+        if columns_first:
+            return F.pixel_unshuffle(x, block)
         n, c, h, w = x.shape
         parts = x.reshape(n, c, h // block, block, w // block, block).permute(0, 3, 5, 1, 2, 4)
         return parts.reshape(n, c * block**2, h // block, w // block)

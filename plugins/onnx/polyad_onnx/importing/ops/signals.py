@@ -33,8 +33,8 @@ def dft(node: Node) -> Compute:
     one_sided = bool(node.integer("onesided", 0))
     default = fixed if node.version < 20 else -2
 
-    def call(x: Tensor, length: Any = None, axis: Any = default) -> Tensor:
-        length, axis = (each[0] if isinstance(each, list) else each for each in (length, axis))
+    def call(x: Tensor, length: Any = None, axis: Any = (default,)) -> Tensor:
+        length, axis = None if length is None else length[0], axis[0]
         dtype, dim = x.dtype, axis % x.ndim
         wide = x.to(polyad.float32) if x.dtype.itemsize < 4 else x
         if inverse and one_sided:
@@ -54,7 +54,7 @@ def stft(node: Node) -> Compute:
     one_sided = bool(node.integer("onesided", 1))
 
     def call(signal: Tensor, step: Any, window: Tensor | None = None, length: Any = None) -> Tensor:
-        step, length = (each[0] if isinstance(each, list) else each for each in (step, length))
+        step, length = step[0], None if length is None else length[0]
         size = length or window.shape[0] if window is not None or length else None
         if size is None:
             raise ShapeError("STFT: neither a window nor a length of frames is given", fix="give one of them")
@@ -74,7 +74,7 @@ def mel_weight_matrix(node: Node) -> Compute:
     dtype = element_type(node.integer("output_datatype", 1), "MelWeightMatrix").dtype
 
     def call(*given: Any) -> Tensor:
-        bins, length, rate, low, high = (each[0] if isinstance(each, list) else each for each in given)
+        bins, length, rate, low, high = (each[0] for each in given)
         count = length // 2 + 1
         mels = 2595 * np.log10(1 + low / 700) + np.arange(bins + 2) * (
             (2595 * np.log10(1 + high / 700) - 2595 * np.log10(1 + low / 700)) / (bins + 2)

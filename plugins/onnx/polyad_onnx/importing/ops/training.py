@@ -36,8 +36,10 @@ def adagrad(node: Node) -> Compute:
 
 @operator("Momentum", domain=TRAINING)
 def momentum(node: Node) -> Compute:
-    alpha, beta, penalty = node.number("alpha", REQUIRED), node.number("beta", REQUIRED), node.number(
-        "norm_coefficient", REQUIRED
+    alpha, beta, penalty = (
+        node.number("alpha", REQUIRED),
+        node.number("beta", REQUIRED),
+        node.number("norm_coefficient", REQUIRED),
     )
     ahead = node.choice("mode", "standard", "standard", "nesterov") == "nesterov"
 
@@ -53,8 +55,10 @@ def momentum(node: Node) -> Compute:
 @operator("Adam", domain=TRAINING)
 def adam(node: Node) -> Compute:
     alpha, beta = node.number("alpha", 0.9), node.number("beta", 0.999)
-    epsilon, before, after = node.number("epsilon", 0.0), node.number("norm_coefficient", 0.0), node.number(
-        "norm_coefficient_post", 0.0
+    epsilon, before, after = (
+        node.number("epsilon", 0.0),
+        node.number("norm_coefficient", 0.0),
+        node.number("norm_coefficient_post", 0.0),
     )
 
     def step(
