@@ -139,6 +139,8 @@ class Node:
     """Where tensors that the node makes of nothing shall be."""
     elements: Sequence[ElementType | None] = ()
     """What the file says of the types of the inputs' elements, where it says anything."""
+    scalars: Sequence[Callable[[], Any] | None] = ()
+    """What reads the inputs that are constants of one element."""
     block: Callable[[onnx.GraphProto], Any] | None = None
     """Plans a graph that the node holds."""
     result: ElementType | None = None
@@ -170,6 +172,11 @@ class Node:
     def element(self, index: int) -> ElementType | None:
         """The type of the elements of input *index*, if the file tells it."""
         return self.elements[index] if index < len(self.elements) else None
+
+    def scalar(self, index: int) -> Any:
+        """Input *index* as a Python number if it is a constant of one element, which becomes part of the plan; or None."""
+        read = self.scalars[index] if index < len(self.scalars) else None
+        return None if read is None else read()
 
     def _attribute(self, name: str, kind: int, default: Any) -> Any:
         attribute = self.given.get(name)

@@ -50,6 +50,8 @@ class _Scope:
         self.constants: dict[int, Array] = {}
         self.small: set[int] = set()
         """Which constants may take part in the arithmetic of shapes."""
+        self.single: set[int] = set()
+        """Which constants have one element."""
         self.hosts: set[int] = set()
         """Which values are arrays on the host."""
         self.converted: dict[tuple[str, int], int] = {}
@@ -59,7 +61,7 @@ class _Scope:
         """The scope of a function's body, which is computed in the same block and sees no names from outside."""
         scope = _Scope(self.block)
         scope.kinds, scope.constants, scope.small = self.kinds, self.constants, self.small
-        scope.hosts, scope.converted = self.hosts, self.converted
+        scope.single, scope.hosts, scope.converted = self.single, self.hosts, self.converted
         return scope
 
     def define(self, name: str) -> int:
@@ -86,7 +88,7 @@ class _Scope:
         for known in ("kinds", "constants"):
             if outside in getattr(self.parent, known):
                 getattr(self, known)[slot] = getattr(self.parent, known)[outside]
-        for known in ("small", "hosts"):
+        for known in ("small", "single", "hosts"):
             if outside in getattr(self.parent, known):
                 getattr(self, known).add(slot)
         return slot
@@ -179,6 +181,8 @@ class Planner:
         self.root.constants[top] = read
         if _few(tensor) and not kind.dtype.is_floating_point:
             self.root.small.add(top)
+        if all(size == 1 for size in tensor.dims):
+            self.root.single.add(top)
         if scope is not self.root:
             found = scope.find(name)
             assert found is not None
@@ -295,6 +299,8 @@ class Planner:
         scope.constants[slot] = lambda: array
         if (array.size <= SMALL and array.dtype.kind in "iub") or array.size == 1:
             scope.small.add(slot)
+        if array.size == 1:
+            scope.single.add(slot)
         scope.kinds.setdefault(slot, bodies.kind_of_constant(proto, array))
         scope.block.template[slot] = from_array(array).to(self.device)
 
@@ -339,6 +345,8 @@ class Planner:
             slot = scope.define(name)
             scope.constants[slot] = lambda array=array: array
             scope.small.add(slot)
+            if array.size == 1:
+                scope.single.add(slot)
             scope.hosts.add(slot)
             scope.block.template[slot] = array
         return True
@@ -354,7 +362,8 @@ class Planner:
             return self.graph(graph, inner, path)
 
         kinds = tuple(map(scope.kinds.get, inputs))
-        node = Node(proto, version, self.device, kinds, block)
+        scalars = [self.scalar(slot, scope) for slot in inputs]
+        node = Node(proto, version, self.device, kinds, scalars, block)
         try:
             call = entry.build(node)
         except NotComputed as error:
@@ -375,6 +384,12 @@ class Planner:
             if slot not in scope.kinds and node.result is not None:
                 scope.kinds[slot] = node.result
         self.step(scope, call, slots, proto, made)
+
+    def scalar(self, slot: int, scope: _Scope) -> Callable[[], Any] | None:
+        """What reads the value if it is a constant of one element."""
+        if slot not in scope.single:
+            return None
+        return lambda: self.constant(slot, scope).item()
 
     # ------------------------------------------------------------------------------------------------ functions
     def function(

@@ -9,6 +9,7 @@ import polyad.nn.functional as F
 from polyad import Tensor
 
 from ..operators import Compute, Node, operator
+from .arithmetic import bounded
 
 __all__: list[str] = []
 
@@ -77,7 +78,7 @@ def softsign(node: Node) -> Compute:
 @operator("HardSigmoid")
 def hard_sigmoid(node: Node) -> Compute:
     alpha, beta = node.number("alpha", 0.2), node.number("beta", 0.5)
-    return lambda x: (x * alpha + beta).clamp(0, 1)
+    return lambda x: bounded(x * alpha + beta, 0, 1)
 
 
 @operator("HardSwish")

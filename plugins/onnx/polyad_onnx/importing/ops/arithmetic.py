@@ -38,6 +38,13 @@ def _divided(a: Tensor, b: Tensor) -> Tensor:
     return polyad.div(a, b, rounding_mode="trunc")
 
 
+def bounded(x: Tensor, low: float | None, high: float | None) -> Tensor:
+    """The elements within bounds. One after the other, each of which compilers make a single instruction of."""
+    if low is not None:
+        x = polyad.clamp(x, min=low)
+    return x if high is None else polyad.clamp(x, max=high)
+
+
 def _power(a: Tensor, b: Tensor) -> Tensor:
     if a.dtype.is_floating_point and b.dtype == a.dtype:
         return polyad.pow(a, b)
@@ -50,7 +57,6 @@ _binary("Add", computing(polyad.add))
 _binary("Sub", computing(polyad.sub))
 _binary("Mul", computing(polyad.mul))
 _binary("Div", computing(_divided, signed=True))
-_binary("Pow", computing(_power, signed=True))
 _binary("And", polyad.logical_and)
 _binary("Or", polyad.logical_or)
 _binary("Xor", polyad.logical_xor)
@@ -133,18 +139,34 @@ def minimum(node: Node) -> Compute:
     return computing(_smallest, ordered=True)
 
 
+@operator("Pow")
+def power(node: Node) -> Compute:
+    exponent = node.scalar(1)
+    general = _at_axis(node, computing(_power, signed=True))
+    if exponent is None:
+        return general
+
+    def call(x: Tensor, by: Tensor) -> Tensor:
+        return polyad.pow(x, exponent) if x.dtype.is_floating_point else general(x, by)
+
+    return call
+
+
 @operator("Clip")
 def clip(node: Node) -> Compute:
-    if node.version < 11:
-        least, most = node.number("min", -3.4028234663852886e38), node.number("max", 3.4028234663852886e38)
-        return lambda x: polyad.clamp(x, least, most)
-
-    def call(x: Tensor, low: Tensor | None = None, high: Tensor | None = None) -> Tensor:
+    def by_tensors(x: Tensor, low: Tensor | None = None, high: Tensor | None = None) -> Tensor:
         if low is not None:
             x = polyad.maximum(x, low)
         return x if high is None else polyad.minimum(x, high)
 
-    return computing(call, ordered=True)
+    general = computing(by_tensors, ordered=True)
+    if node.version < 11:
+        low, high = node.number("min"), node.number("max")
+    elif any(node.has(index) and node.scalar(index) is None for index in (1, 2)):
+        return general
+    else:
+        low, high = node.scalar(1), node.scalar(2)
+    return lambda x, *bounds: bounded(x, low, high) if x.dtype.computes else general(x, *bounds)
 
 
 @operator("Where")

@@ -13,6 +13,7 @@ from polyad import Tensor
 
 from ..elements import ElementType, element_type, of_dtype
 from ..operators import Compute, Node, described, operator
+from .arithmetic import bounded
 from .casting import brought
 from .convolution import convolved
 from .windows import Windows
@@ -50,7 +51,7 @@ def quantized(x: Tensor, zero: Tensor | None, kind: ElementType, saturate: bool 
     made = x.round()
     if zero is not None:
         made = made + zero.to(made.dtype)
-    return made.clamp(*_range(kind)).to(kind.dtype)
+    return bounded(made, *_range(kind)).to(kind.dtype)
 
 
 @operator("QuantizeLinear", state=(1,))
@@ -101,7 +102,7 @@ def dynamic_quantize_linear(node: Node) -> Compute:
         scale = (most - least) / 255
         zero = (-least / scale).round().clamp(0, 255).nan_to_num(0)
         by = polyad.where(scale == 0, 1.0, scale)
-        made = ((x / by).round() + zero).clamp(0, 255)
+        made = bounded((x / by).round() + zero, 0, 255)
         return made.to(polyad.uint8), scale, zero.to(polyad.uint8)
 
     return call
