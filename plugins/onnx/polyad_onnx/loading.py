@@ -50,4 +50,9 @@ def load(model: str | os.PathLike[str] | bytes | IO[bytes] | onnx.ModelProto, de
         raise PackageMissing(
             "onnx.load: the onnx package is not installed", fix="pip install 'polyad[onnx]'"
         ) from error
-    return ONNXModule(read(model), device)
+    try:
+        return ONNXModule(read(model), device)
+    except PolyadError as error:
+        if isinstance(model, (str, os.PathLike)) and os.fspath(model) not in error.message:
+            error.lines["file"] = os.fspath(model)
+        raise

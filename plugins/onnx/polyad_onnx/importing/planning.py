@@ -378,7 +378,7 @@ class Planner:
                 if index in entry.state and scope.constants.get(slot) in self.paths:
                     self.statistics.add(self.paths[scope.constants[slot]])
                 slots.append(self.as_tensor(slot, scope, proto))
-        slots += [self.as_tensor(slot, scope, proto) for slot in captures]
+        slots += captures  # as they are: the graph inside knows which of them are arrays
         made = self.outputs(proto, scope)
         for slot in made:
             if slot not in scope.kinds and node.result is not None:
