@@ -1,11 +1,8 @@
 """polyad as one of ONNX's backends: what `onnx.backend.test` and programs written against `onnx.backend.base` call.
 
->>> import onnx.parser
->>> import numpy as np
->>> from polyad.onnx import backend
->>> model = onnx.parser.parse_model('<ir_version: 8, opset_import: ["": 17]> agraph (float[2] x) => (float[2] y) {y = Neg(x)}')
->>> backend.run_model(model, [np.ones(2, np.float32)])
-[array([-1., -1.], dtype=float32)]
+>>> import onnx.parser >>> import numpy as np >>> from polyad.onnx import backend >>> model =
+onnx.parser.parse_model('<ir_version: 8, opset_import: ["": 17]> agraph (float[2] x) => (float[2] y) {y = Neg(x)}')
+>>> backend.run_model(model, [np.ones(2, np.float32)]) [array([-1., -1.], dtype=float32)]
 """
 
 from __future__ import annotations
@@ -13,9 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import onnx
 from onnx.backend.base import Backend, BackendRep
 
+import onnx
 import polyad
 from polyad import Tensor
 
@@ -33,7 +30,7 @@ class PolyadRep(BackendRep):
         self.device = device
         self.kinds = [_kind(value.type) for value in model.graph.output]
 
-    def run(self, inputs: Any, **kwargs: Any) -> list[Any]:
+    def run(self, inputs: Any, **kwargs: Any) -> Any:
         """The outputs for *inputs*: arrays, lists of arrays for sequences, None for empty optional values."""
         given = list(inputs.values()) if isinstance(inputs, dict) else inputs
         given = given if isinstance(given, (list, tuple)) else [given]

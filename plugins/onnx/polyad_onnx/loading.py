@@ -23,8 +23,8 @@ def load(model: str | os.PathLike[str] | bytes | IO[bytes] | onnx.ModelProto, de
     """The Module that computes an ONNX model; it trains where the model's operators have gradients.
 
     Args:
-        model: a path or URL, the bytes of a file, a file open for reading, or a model of the onnx package. Tensors that a
-            model keeps in other files are read from its folder, and from nowhere else.
+        model: a path or URL, the bytes of a file, a file open for reading, or a model of the onnx package. Tensors
+            that a model keeps in other files are read from its folder, and from nowhere else.
         device: where the module shall be; the default device if None. It moves with ``.to(...)``.
 
     Raises:

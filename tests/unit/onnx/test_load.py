@@ -8,13 +8,12 @@ import pytest
 import polyad as torch
 from polyad.errors import SerializationError
 
-onnx = pytest.importorskip("onnx")
-import onnx.parser  # noqa: E402
-from onnx import TensorProto, helper, numpy_helper  # noqa: E402
+pytest.importorskip("onnx")
+from onnx import TensorProto, helper, numpy_helper, parser
 
 
 def parsed(text, opset=17, extra=""):
-    return onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["": {opset}{extra}]> {text}')
+    return parser.parse_model(f'<ir_version: 8, opset_import: ["": {opset}{extra}]> {text}')
 
 
 def load(text, **options):
@@ -88,7 +87,8 @@ def test_state_is_loaded_copied_and_swapped():
         for parameter in other.parameters():
             parameter.zero_()
     x = torch.ones(2, 4)
-    assert other(x).abs().sum() == 0 and module(x).abs().sum() > 0
+    assert other(x).abs().sum() == 0
+    assert module(x).abs().sum() > 0
     torch.testing.assert_close(torch.func.functional_call(other, module.state_dict(), (x,)), module(x))
     other.load_state_dict(module.state_dict())
     torch.testing.assert_close(other(x), module(x))
@@ -118,7 +118,8 @@ def test_names_that_no_module_can_have():
         model.graph.node[index].input[1] = name
     module = torch.onnx.load(model)
     assert module(torch.zeros(1)).item() == sum(range(len(names)))
-    assert len(list(module.parameters())) == len(names) and callable(module.forward)
+    assert len(list(module.parameters())) == len(names)
+    assert callable(module.forward)
 
 
 def test_shape_arithmetic_needs_no_device():
@@ -146,13 +147,12 @@ def test_inputs_by_name():
 
 def test_branches_and_loops_see_what_is_around_them():
     model = parsed(
-        "agraph (bool c, float[1] x) => (float[1] y) <float[1] w = {3}> {"
-        "y = If(c) <then_branch = t () => (float[1] p) {p = Mul(x, w)}, else_branch = e () => (float[1] q) {q = Add(x, w)}>"
-        "}"
+        "agraph (bool c, float[1] x) => (float[1] y) <float[1] w = {3}> {y = If(c) <"
+        "then_branch = t () => (float[1] p) {p = Mul(x, w)}, else_branch = e () => (float[1] q) {q = Add(x, w)}>}"
     )
     module = torch.onnx.load(model)
     x = torch.tensor([2.0])
-    assert module(torch.tensor(True), x).item() == 6 and module(torch.tensor(False), x).item() == 5
+    assert [module(torch.tensor(way), x).item() for way in (True, False)] == [6, 5]
     module(torch.tensor(True), x).backward()
     assert module.w.grad.item() == 2
 
@@ -166,11 +166,11 @@ def test_a_loop_gathers_what_each_turn_gives():
         "}"
     )
     last, all_of_them = torch.onnx.load(model)(torch.tensor(3), torch.tensor([1.0]))
-    assert last.item() == 8 and all_of_them.flatten().tolist() == [2, 4, 8]
+    assert (last.item(), all_of_them.flatten().tolist()) == (8, [2, 4, 8])
 
 
 def test_functions_of_the_model_and_their_attributes():
-    model = onnx.parser.parse_model("""
+    model = parser.parse_model("""
         <ir_version: 8, opset_import: ["": 17, "own": 1]>
         agraph (float[2] x) => (float[2] y) { y = own.scaled<by = 3.0>(x) }
         <domain: "own", opset_import: ["": 17]>
@@ -180,7 +180,7 @@ def test_functions_of_the_model_and_their_attributes():
 
 
 def test_recursive_functions_are_refused():
-    model = onnx.parser.parse_model("""
+    model = parser.parse_model("""
         <ir_version: 8, opset_import: ["": 17, "own": 1]>
         agraph (float[2] x) => (float[2] y) { y = own.f(x) }
         <domain: "own", opset_import: ["": 17, "own": 1]> f (a) => (b) { b = own.g(a) }
@@ -194,12 +194,10 @@ def test_functions_that_double_are_refused_in_time(monkeypatch):
     from polyad.onnx.importing import planning
 
     monkeypatch.setattr(planning, "MOST_NODES", 1000)
-    functions = "".join(
-        f'<domain: "own", opset_import: ["": 17, "own": 1]> f{i} (a) => (c) {{ b = own.f{i + 1}(a) c = own.f{i + 1}(b) }}\n'
-        for i in range(40)
-    )
-    functions += '<domain: "own", opset_import: ["": 17, "own": 1]> f40 (a) => (c) { c = Neg(a) }'
-    model = onnx.parser.parse_model(
+    own = '<domain: "own", opset_import: ["": 17, "own": 1]>'
+    functions = "".join(f"{own} f{i} (a) => (c) {{ b = own.f{i + 1}(a) c = own.f{i + 1}(b) }}\n" for i in range(40))
+    functions += own + " f40 (a) => (c) { c = Neg(a) }"
+    model = parser.parse_model(
         '<ir_version: 8, opset_import: ["": 17, "own": 1]> agraph (float[2] x) => (float[2] y) { y = own.f0(x) }\n'
         + functions
     )
@@ -208,10 +206,13 @@ def test_functions_that_double_are_refused_in_time(monkeypatch):
 
 
 def test_all_missing_operators_are_named_at_once():
-    model = parsed("agraph (float[2] x) => (float[2] y) {a = their.One(x) b = Neg(a) y = their.Two(b)}", extra=', "their": 1')
+    model = parsed(
+        "agraph (float[2] x) => (float[2] y) {a = their.One(x) b = Neg(a) y = their.Two(b)}", extra=', "their": 1'
+    )
     with pytest.raises(NotImplementedError, match="2 node") as raised:
         torch.onnx.load(model)
-    assert "their.One" in str(raised.value) and "their.Two" in str(raised.value)
+    assert "their.One" in str(raised.value)
+    assert "their.Two" in str(raised.value)
 
 
 @pytest.mark.parametrize(
@@ -246,7 +247,8 @@ def test_errors_name_the_node_and_what_it_was_given():
     module = load("agraph (float[a, b] x, float[c, d] y) => (float[a, d] z) {h = Neg(x) z = MatMul(h, y)}")
     with pytest.raises(RuntimeError) as raised:
         module(torch.ones(2, 3), torch.ones(4, 5))
-    assert "MatMul '-> z'" in str(raised.value) and "(2, 3)" in str(raised.value) and "(4, 5)" in str(raised.value)
+    for words in ("MatMul '-> z'", "(2, 3)", "(4, 5)"):
+        assert words in str(raised.value)
 
 
 # ------------------------------------------------------------------------------------------------- numbers elsewhere

@@ -65,7 +65,7 @@ class Block:
                     values[slot] = None
         except Exception as error:
             assert step is not None
-            raise _explained(error, step, values) from error
+            raise _naming_node(error, step, values) from error
         return [values[slot] for slot in self.outputs]
 
     def free_early(self) -> None:
@@ -84,7 +84,7 @@ class Block:
             self.steps[index].dead = tuple(slots)
 
 
-def _explained(error: Exception, step: Step, values: list[Any]) -> Exception:
+def _naming_node(error: Exception, step: Step, values: list[Any]) -> Exception:
     """The error of a step, naming the node and what it was given."""
     given = {safe_repr(name): values[slot] for name, slot in zip(step.proto.input, step.inputs, strict=False) if name}
     if isinstance(error, PolyadError):

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import onnx
 import onnx.defs
-from onnx import numpy_helper
 
+import onnx
+from onnx import numpy_helper
 from polyad import Tensor
 from polyad.errors import SerializationError, safe_repr
 
@@ -166,7 +166,9 @@ class Expanded:
         """Whether the body depends on sizes too."""
 
     def __call__(self, *inputs: Tensor | None) -> Any:
-        key = tuple(None if each is None else (each.dtype, each.shape if self.by_shape else each.ndim) for each in inputs)
+        key = tuple(
+            None if each is None else (each.dtype, each.shape if self.by_shape else each.ndim) for each in inputs
+        )
         if key not in self.blocks:
             self.blocks[key] = self.plan(inputs)
         made = iter(self.blocks[key].run([each for each in inputs if each is not None]))
@@ -199,7 +201,6 @@ class Expanded:
         function.domain = domain
         functions = {**self.functions, (domain, self.node.op_type, getattr(self.node, "overload", "")): function}
         return Planner(self.versions, functions, self.device).model(graph)
-
 
     def body(self, call: onnx.NodeProto, types: list[onnx.TypeProto]) -> onnx.FunctionProto:
         """What ONNX gives for inputs of these types; empty if it wants to know more of them."""

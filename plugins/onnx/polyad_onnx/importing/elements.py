@@ -1,7 +1,8 @@
 """The types that ONNX gives elements, and tensors of files as polyad's.
 
-Every type of ONNX that is a number has one here. polyad has no dtypes of less than a byte: int4, uint4, int2 and uint2 are held as
-int8 and uint8, and float4e2m1 as float32; where a program says such a type, values are brought into its range.
+Every type of ONNX that is a number has one here. polyad has no dtypes of less than a byte: int4, uint4, int2 and
+uint2 are held as int8 and uint8, and float4e2m1 as float32; where a program says such a type, values are brought into
+its range.
 """
 
 from __future__ import annotations
@@ -11,10 +12,10 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
-import onnx
-from onnx import numpy_helper
 
+import onnx
 import polyad
+from onnx import numpy_helper
 from polyad import Tensor
 from polyad.errors import PolyadError, SerializationError, safe_repr
 

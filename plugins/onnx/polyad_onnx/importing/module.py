@@ -24,12 +24,12 @@ OLDEST, NEWEST = 1, onnx.defs.onnx_opset_version()
 class ONNXModule(nn.Module):
     """The Module that `load` makes of a model.
 
-    ``module(*inputs)`` takes the model's inputs in the file's order, or by name. It gives the output, or a tuple of them if the
-    model has several. Sequences are lists of tensors, optional values that are empty are None.
+    ``module(*inputs)`` takes the model's inputs in the file's order, or by name. It gives the output, or a tuple of
+    them if the model has several. Sequences are lists of tensors, optional values that are empty are None.
 
-    The floating tensors of the file are parameters under their own names (a dot in a name makes a submodule, as in PyTorch's
-    state dicts); statistics of normalisations, scales of quantised numbers and tensors of integers are buffers; shapes, axes
-    and the like belong to the program and are neither.
+    The floating tensors of the file are parameters under their own names (a dot in a name makes a submodule, as in
+    PyTorch's state dicts); statistics of normalisations, scales of quantised numbers and tensors of integers are
+    buffers; shapes, axes and the like belong to the program and are neither.
     """
 
     def __init__(self, model: onnx.ModelProto, device: Any = None) -> None:
@@ -46,7 +46,7 @@ class ONNXModule(nn.Module):
         self.input_names = [value.name for value in model.graph.input if value.name not in held]
         self.output_names = [value.name for value in model.graph.output]
         self._paths: dict[str, tuple[nn.Module, str]] = {}
-        self._plans: dict[Any, tuple[Block, list[tuple[int, dict[str, Any], str]]]] = {}
+        self._plans: dict[Any, tuple[Block, list[tuple[int, Any, str]]]] = {}
         # Moves with the module, so it knows where it is even if it has no tensors of its own.
         self.register_buffer("_device_of_module", polyad.empty(0, device=device), persistent=False)
         self._prepare(self._device_of_module.device)
@@ -59,13 +59,13 @@ class ONNXModule(nn.Module):
         for path, (slot, proto) in planner.state.items():
             owner, name = self._place(path)
             tensor = from_array(array_of(proto, "initializer")).to(device)
-            kept = path in planner.statistics or not (tensor.dtype.is_floating_point and tensor.dtype.computes)
-            if kept:
+            buffered = path in planner.statistics or not (tensor.dtype.is_floating_point and tensor.dtype.computes)
+            if buffered:
                 owner.register_buffer(name, tensor)
             else:
                 owner.register_parameter(name, nn.Parameter(tensor))
             self._paths[path] = owner, name
-            slots.append((slot, owner._buffers if kept else owner._parameters, name))
+            slots.append((slot, owner._buffers if buffered else owner._parameters, name))
             proto.ClearField("raw_data")
         self._plans[device] = block, slots
 
@@ -81,7 +81,7 @@ class ONNXModule(nn.Module):
         return self._plans[device]
 
     def _place(self, path: str) -> tuple[nn.Module, str]:
-        """The submodule and the name under which the tensor at *path* is registered: as the file calls it, if it can be."""
+        """The submodule and the name for the tensor at *path*: as the file calls it, if it can be."""
         *folders, name = [part or "_" for part in path.split(".")]
         owner: nn.Module = self
         for folder in folders[:20]:

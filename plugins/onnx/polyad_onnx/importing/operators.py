@@ -1,7 +1,8 @@
 """The table of ONNX operators, and what a function that implements one is told about its node.
 
-An entry is a function that takes a `Node` and returns what computes it: a callable of the node's inputs, in ONNX's order,
-which gives the output or a tuple of them. It is asked once, when the program is planned, so attributes are read once.
+An entry is a function that takes a `Node` and returns what computes it: a callable of the node's inputs, in ONNX's
+order, which gives the output or a tuple of them. It is asked once, when the program is planned, so attributes are
+read once.
 
 To add an operator, write such a function in the family of `ops/` in which ONNX's documentation would put it:
 
@@ -21,14 +22,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import onnx
-
 from polyad.errors import PolyadError, SerializationError, safe_repr
 
 from .elements import ElementType
 
 __all__ = [
-    "DOMAINS", "ML", "REQUIRED", "TRAINING", "Compute", "HostOperator", "Node", "NotComputed", "Operator", "described", "find",
-    "find_on_host", "host_operator", "operator", "supported",
+    "DOMAINS", "ML", "REQUIRED", "TRAINING", "Compute", "HostOperator", "Node", "NotComputed", "Operator",
+    "described", "find", "find_on_host", "host_operator", "operator", "supported",
 ]  # fmt: skip
 
 Compute = Callable[..., Any]
@@ -71,7 +71,7 @@ _OPERATORS: dict[tuple[str, str], list[Operator]] = {}
 def operator(
     *names: str, since: int = 1, domain: str = "", host: tuple[int, ...] = (), state: tuple[int, ...] = ()
 ) -> Callable[[Callable[[Node], Compute]], Callable[[Node], Compute]]:
-    """Enter the decorated function for the operators *names*, from version *since* of their domain's operator set on."""
+    """Enter the decorated function for the operators *names*, from version *since* of their set on."""
 
     def enter(build: Callable[[Node], Compute]) -> Callable[[Node], Compute]:
         for name in names:
@@ -106,7 +106,7 @@ _ON_HOST: dict[str, list[HostOperator]] = {}
 def host_operator(
     *names: str, since: int = 1, of_tensor: bool = False, suits: Callable[[Node], bool] | None = None
 ) -> Callable[[Callable[[Node], Compute]], Callable[[Node], Compute]]:
-    """Enter the decorated function, whose result computes on arrays, for shape arithmetic with the operators *names*."""
+    """Enter the decorated function, whose result computes on arrays, for shape arithmetic with *names*."""
 
     def enter(build: Callable[[Node], Compute]) -> Callable[[Node], Compute]:
         for name in names:
@@ -174,7 +174,7 @@ class Node:
         return self.elements[index] if index < len(self.elements) else None
 
     def scalar(self, index: int) -> Any:
-        """Input *index* as a Python number if it is a constant of one element, which becomes part of the plan; or None."""
+        """Input *index* as a Python number if it is a constant of one element, which the plan keeps; or None."""
         read = self.scalars[index] if index < len(self.scalars) else None
         return None if read is None else read()
 

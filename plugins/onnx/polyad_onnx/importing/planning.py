@@ -1,23 +1,25 @@
 """From a graph of ONNX to a list of calls.
 
-What the model's functions and the bodies of ONNX's own operators hold is planned in place; graphs that nodes hold (branches,
-bodies of loops) are blocks of their own, which are handed the values that they take from outside.
+What the model's functions and the bodies of ONNX's own operators hold is planned in place; graphs that nodes hold
+(branches, bodies of loops) are blocks of their own, which are handed the values that they take from outside.
 
-A plan holds for one device. Everything that is decided by the file alone is decided here: attributes, shapes that are written
-in the file, operators that there are none of. The latter are named all at once.
+A plan holds for one device. Everything that is decided by the file alone is decided here: attributes, shapes that are
+written in the file, operators that there are none of. The latter are named all at once.
 
-Arithmetic of shapes is done on the host: a value that is made of shapes and small constants alone is an array of NumPy's, and
-becomes a tensor of the device where a node wants one (`ops/shapes.py` lists the operators for which this is so).
+Arithmetic of shapes is done on the host: a value that is made of shapes and small constants alone is an array of
+NumPy's, and becomes a tensor of the device where a node wants one (`ops/shapes.py` lists the operators for which this
+is so).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
-import onnx
 
+import onnx
 from polyad.errors import SerializationError, safe_repr
 
 from . import bodies
@@ -343,7 +345,7 @@ class Planner:
         for name, result in zip(proto.output, results, strict=True):
             array = np.asarray(result)
             slot = scope.define(name)
-            scope.constants[slot] = lambda array=array: array
+            scope.constants[slot] = partial(np.asarray, array)
             scope.small.add(slot)
             if array.size == 1:
                 scope.single.add(slot)

@@ -1,7 +1,7 @@
 """Files of ONNX: the model of a path, of bytes or of an open file, with the tensors that it keeps in files beside it.
 
-Invariants: of the files beside a model only those in its folder are read, and not through links that lead out of it; nothing
-of a file is believed before it is compared with the file's size.
+Invariants: of the files beside a model only those in its folder are read, and not through links that lead out of it;
+nothing of a file is believed before it is compared with the file's size.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import onnx
-from google.protobuf.message import DecodeError
+from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
+import onnx
 from polyad.errors import ArgumentTypeError, SerializationError, safe_repr
 from polyad.files import is_remote, opened
 

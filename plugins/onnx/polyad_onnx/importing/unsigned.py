@@ -1,7 +1,7 @@
 """Arithmetic of unsigned integers of more than 8 bits, which polyad stores and does not compute with.
 
-They are computed as int64, whose bits wrap in the same way. Order differs for numbers of 2^63 and more: those are compared with
-their highest bit turned, and refused where that does not help.
+They are computed as int64, whose bits wrap in the same way. Order differs for numbers of 2^63 and more: those are
+compared with their highest bit turned, and refused where that does not help.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ _HIGHEST = -(1 << 63)
 def computing(function: Callable[..., Tensor], ordered: bool = False, signed: bool = False) -> Callable[..., Tensor]:
     """*function*, for unsigned integers too: its result has the dtype of its first argument.
 
-    *ordered* says that it compares numbers and gives some of them, *signed* that it gives other bits for negative numbers.
+    *ordered* says that it compares numbers and gives some of them, *signed* that it gives other bits for negative
+    numbers.
     """
 
     def call(*operands: Any) -> Tensor:

@@ -32,7 +32,7 @@ from . import (
 )
 
 __all__ = [
-    "activations", "arithmetic", "attention", "casting", "control_flow", "convolution", "creation", "images", "indexing",
-    "learning", "normalization", "pooling", "products", "quantization", "recurrent", "reductions", "resizing", "sequences", "shapes",
-    "shaping", "signals", "scores", "text", "training", "trees", "windows",
+    "activations", "arithmetic", "attention", "casting", "control_flow", "convolution", "creation", "images",
+    "indexing", "learning", "normalization", "pooling", "products", "quantization", "recurrent", "reductions",
+    "resizing", "sequences", "shapes", "shaping", "signals", "scores", "text", "training", "trees", "windows",
 ]  # fmt: skip

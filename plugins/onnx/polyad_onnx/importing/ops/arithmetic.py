@@ -16,7 +16,7 @@ __all__: list[str] = []
 
 
 def _at_axis(node: Node, function: Compute) -> Compute:
-    """What operator sets before 7 say of broadcasting: the second operand's first dimension is that of attribute axis."""
+    """What sets before 7 say of broadcasting: the second operand begins at the dimension of attribute axis."""
     if node.version >= 7 or not node.integer("broadcast", 0) or node.integer("axis", None) is None:
         return function
     axis = node.integer("axis")
@@ -82,12 +82,12 @@ def bit_shift(node: Node) -> Compute:
 
 
 UNARY: dict[str, Callable[[Tensor], Tensor]] = {
-    "Abs": polyad.abs, "Neg": polyad.neg, "Floor": polyad.floor, "Ceil": polyad.ceil, "Sqrt": polyad.sqrt, "Exp": polyad.exp,
-    "Log": polyad.log, "Reciprocal": polyad.reciprocal, "Round": polyad.round, "Sign": polyad.sign, "Erf": polyad.erf,
-    "IsNaN": polyad.isnan, "Not": polyad.logical_not, "Sin": polyad.sin, "Cos": polyad.cos,
-    "Tan": polyad.tan, "Asin": polyad.asin, "Acos": polyad.acos, "Atan": polyad.atan, "Sinh": polyad.sinh,
-    "Cosh": polyad.cosh, "Tanh": polyad.tanh, "Asinh": polyad.asinh, "Acosh": polyad.acosh, "Atanh": polyad.atanh,
-    "Sigmoid": polyad.sigmoid, "Det": polyad.linalg.det,
+    "Abs": polyad.abs, "Neg": polyad.neg, "Floor": polyad.floor, "Ceil": polyad.ceil, "Sqrt": polyad.sqrt, "Exp":
+    polyad.exp, "Log": polyad.log, "Reciprocal": polyad.reciprocal, "Round": polyad.round, "Sign": polyad.sign, "Erf":
+    polyad.erf, "IsNaN": polyad.isnan, "Not": polyad.logical_not, "Sin": polyad.sin, "Cos": polyad.cos, "Tan":
+    polyad.tan, "Asin": polyad.asin, "Acos": polyad.acos, "Atan": polyad.atan, "Sinh": polyad.sinh, "Cosh":
+    polyad.cosh, "Tanh": polyad.tanh, "Asinh": polyad.asinh, "Acosh": polyad.acosh, "Atanh": polyad.atanh, "Sigmoid":
+    polyad.sigmoid, "Det": polyad.linalg.det,
 }  # fmt: skip
 
 

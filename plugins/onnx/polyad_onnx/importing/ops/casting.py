@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import onnx
+
 import polyad
 from polyad import Tensor
 
@@ -81,17 +83,14 @@ def _power_of_two(x: Tensor, saturate: bool, round_mode: str) -> Tensor:
 @operator("Cast")
 def cast(node: Node) -> Compute:
     if node.version < 6:
-        name = node.text("to", REQUIRED)
-        import onnx
-
-        code = onnx.TensorProto.DataType.Value(name) if name in onnx.TensorProto.DataType.keys() else -1
+        code = dict(onnx.TensorProto.DataType.items()).get(node.text("to", REQUIRED), -1)
     else:
         code = node.integer("to", REQUIRED)
     kind = element_type(code, f"node {described(node.proto)}")
-    return _cast(node, kind)
+    return _cast_to(node, kind)
 
 
-def _cast(node: Node, kind: ElementType) -> Compute:
+def _cast_to(node: Node, kind: ElementType) -> Compute:
     saturate, mode = bool(node.integer("saturate", 1)), node.text("round_mode", "up")
     node.result = kind
     if not kind.bits and kind.dtype.computes and kind.name != "float4e2m1":
@@ -105,7 +104,7 @@ def cast_like(node: Node) -> Compute:
     saturate, mode = bool(node.integer("saturate", 1)), node.text("round_mode", "up")
     kind = node.element(1)
     if kind is not None:
-        call = _cast(node, kind)
+        call = _cast_to(node, kind)
         return lambda x, like: call(x)
     return lambda x, like: brought(x, of_dtype(like.dtype), saturate, mode)
 

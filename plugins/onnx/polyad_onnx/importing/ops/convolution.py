@@ -24,7 +24,7 @@ def convolved(x: Tensor, weight: Tensor, bias: Tensor | None, windows: Windows, 
     function = CONVOLUTIONS.get(dims)
     if function is None or x.ndim != weight.ndim:
         raise ShapeError(
-            f"Conv: input has {x.ndim} dimensions and weight {weight.ndim}; 1 to 3 beside batch and channels are computed",
+            f"Conv: input has {x.ndim} dimensions and weight {weight.ndim}; 3 to 5 are computed, as many for both",
             operands={"input": x, "weight": weight},
             fix="give the model an input of the shape that it was made for",
         )

@@ -91,8 +91,8 @@ def non_max_suppression(node: Node) -> Compute:
         made = []
         for batch in range(numbers.shape[0]):
             for kind in range(numbers.shape[1]):
-                kept = _kept(corners[batch], numbers[batch, kind], int(most or 0), overlap or 0.0, least)
-                made += [[batch, kind, index] for index in kept]
+                chosen = _suppressed(corners[batch], numbers[batch, kind], int(most or 0), overlap or 0.0, least)
+                made += [[batch, kind, index] for index in chosen]
         return polyad.tensor(made, dtype=polyad.int64, device=node.device).reshape(-1, 3)
 
     return call
@@ -106,22 +106,22 @@ def _as_corners(boxes: np.ndarray, centred: bool) -> np.ndarray:
     return np.concatenate([np.minimum(first, second), np.maximum(first, second)], -1)
 
 
-def _kept(boxes: np.ndarray, scores: np.ndarray, most: int, overlap: float, least: Any) -> list[int]:
+def _suppressed(boxes: np.ndarray, scores: np.ndarray, most: int, overlap: float, least: Any) -> list[int]:
     """The boxes that no better one overlaps by more than *overlap* of their union."""
     area = (boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1])
     order = np.argsort(-scores, kind="stable")
     if least is not None:
         order = order[scores[order] > least]
-    kept: list[int] = []
-    while len(order) and len(kept) < most:
+    chosen: list[int] = []
+    while len(order) and len(chosen) < most:
         best, order = order[0], order[1:]
-        kept.append(int(best))
+        chosen.append(int(best))
         low = np.maximum(boxes[best, :2], boxes[order, :2])
         high = np.minimum(boxes[best, 2:], boxes[order, 2:])
         common = np.prod(np.clip(high - low, 0, None), -1)
         union = area[best] + area[order] - common
         order = order[common <= overlap * union]
-    return kept
+    return chosen
 
 
 class PictureMissing(PolyadError, ImportError):

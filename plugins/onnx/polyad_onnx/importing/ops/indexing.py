@@ -205,13 +205,13 @@ def hardmax(node: Node) -> Compute:
     def call(x: Tensor) -> Tensor:
         if node.version >= 13:
             return _hard(x, axis)
-        rows = x.reshape(_rows(x, axis), -1)
+        rows = x.reshape(_leading_size(x, axis), -1)
         return _hard(rows, 1).reshape(x.shape)
 
     return call
 
 
-def _rows(x: Tensor, axis: int) -> int:
+def _leading_size(x: Tensor, axis: int) -> int:
     count = 1
     for size in x.shape[: axis % x.ndim if axis < 0 else axis]:
         count *= size

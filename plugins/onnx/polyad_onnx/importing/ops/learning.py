@@ -16,7 +16,7 @@ from .scores import labelled, transformed
 __all__: list[str] = []
 
 
-def _like(numbers: Any, x: Tensor) -> Tensor:
+def _in_dtype_of(numbers: Any, x: Tensor) -> Tensor:
     return polyad.tensor(numbers, dtype=x.dtype, device=x.device)
 
 
@@ -41,7 +41,7 @@ def scaler(node: Node) -> Compute:
 
     def call(x: Tensor) -> Tensor:
         wide = x.to(polyad.float32)
-        return (wide - _like(offset, wide)) * _like(scale, wide)
+        return (wide - _in_dtype_of(offset, wide)) * _in_dtype_of(scale, wide)
 
     return call
 
@@ -70,7 +70,7 @@ def imputer(node: Node) -> Compute:
 
     def call(x: Tensor) -> Tensor:
         lacking = x.isnan() if gap != gap else x == gap
-        return polyad.where(lacking, _like(filled, x), x)
+        return polyad.where(lacking, _in_dtype_of(filled, x), x)
 
     return call
 
@@ -91,7 +91,7 @@ def one_hot_encoder(node: Node) -> Compute:
     if node.texts("cats_strings", None):
         raise node.refused("attribute cats_strings: strings have no form in polyad", "encode integers")
     kinds = node.integers("cats_int64s", REQUIRED)
-    return lambda x: (x.unsqueeze(-1) == _like(kinds, x)).to(polyad.float32)
+    return lambda x: (x.unsqueeze(-1) == _in_dtype_of(kinds, x)).to(polyad.float32)
 
 
 @operator("LabelEncoder", domain=ML)
@@ -143,8 +143,8 @@ def linear_regressor(node: Node) -> Compute:
 
     def call(x: Tensor) -> Tensor:
         wide = x.to(polyad.float32)
-        made = wide @ _like(weights, wide).reshape(targets, -1).t()
-        return transformed(made if shift is None else made + _like(shift, wide), transform)
+        made = wide @ _in_dtype_of(weights, wide).reshape(targets, -1).t()
+        return transformed(made if shift is None else made + _in_dtype_of(shift, wide), transform)
 
     return call
 
@@ -158,8 +158,8 @@ def linear_classifier(node: Node) -> Compute:
 
     def call(x: Tensor) -> tuple[Tensor, Tensor]:
         wide = x.to(polyad.float32)
-        made = wide @ _like(weights, wide).reshape(rows, -1).t()
-        made = made if shift is None else made + _like(shift, wide)
+        made = wide @ _in_dtype_of(weights, wide).reshape(rows, -1).t()
+        made = made if shift is None else made + _in_dtype_of(shift, wide)
         if rows == 1 and len(labels) == 2:
             place = (made[:, 0] > 0).to(polyad.int64)
             score = transformed(made, transform)
@@ -171,7 +171,7 @@ def linear_classifier(node: Node) -> Compute:
     return call
 
 
-def _kernel(node: Node) -> Any:
+def _support_kernel(node: Node) -> Any:
     """The function of samples and support vectors that attribute kernel_type names."""
     gamma, coefficient, degree = (node.numbers("kernel_params", None) or [0.0, 0.0, 3.0])[:3]
     match node.choice("kernel_type", "LINEAR", "LINEAR", "POLY", "RBF", "SIGMOID"):
@@ -186,14 +186,18 @@ def _kernel(node: Node) -> Any:
 
 @operator("SVMRegressor", domain=ML)
 def svm_regressor(node: Node) -> Compute:
-    kernel, weights, shift = _kernel(node), node.numbers("coefficients", REQUIRED), node.numbers("rho", REQUIRED)
+    kernel, weights, shift = (
+        _support_kernel(node),
+        node.numbers("coefficients", REQUIRED),
+        node.numbers("rho", REQUIRED),
+    )
     count, vectors = node.integer("n_supports", 0), node.numbers("support_vectors", [])
     one_class, transform = node.integer("one_class", 0), node.text("post_transform", "NONE")
 
     def call(x: Tensor) -> Tensor:
         wide = x.to(polyad.float32)
-        by = _like(weights, wide)
-        seen = kernel(wide, _like(vectors, wide).reshape(count, -1)) if count else wide
+        by = _in_dtype_of(weights, wide)
+        seen = kernel(wide, _in_dtype_of(vectors, wide).reshape(count, -1)) if count else wide
         made = (seen @ by + shift[0]).unsqueeze(1)
         if one_class:
             made = polyad.where(made > 0, 1.0, -1.0)

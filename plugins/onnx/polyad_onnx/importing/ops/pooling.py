@@ -24,7 +24,7 @@ LARGEST_WITH_PLACES: dict[int, Any] = {
 
 
 def _ends(x: Tensor, kernel: list[int], window: Any, rounded_up: bool) -> tuple[list[int], ...]:
-    """Padding at the end of each dimension: what the node says, and what the last window of a rounded-up count needs."""
+    """The window, and padding at the ends: what the node says, and what the last of a rounded-up count needs."""
     strides, dilations, before, after = window
     more = []
     for size, k, stride, apart, b, a in zip(x.shape[2:], kernel, strides, dilations, before, after, strict=True):
@@ -64,7 +64,7 @@ def max_pool(node: Node) -> Compute:
 
 def _unpadded(places: Tensor, sizes: Any, x: Tensor, before: list[int], by_columns: int) -> Tensor:
     """Places in the padded input as places in the whole tensor."""
-    coordinates = []
+    coordinates: list[Tensor] = []
     for dim in reversed(range(len(sizes))):
         coordinates.insert(0, places % sizes[dim] - before[dim])
         places = places // sizes[dim]

@@ -1,7 +1,7 @@
 """Quantised numbers: to and from them, and products of them.
 
-Products of 8-bit integers are computed as floating point numbers, which hold their sums exactly: the sum of 256 products of
-numbers below 256 is below 2^24. Longer sums are made of such.
+Products of 8-bit integers are computed as floating point numbers, which hold their sums exactly: the sum of 256
+products of numbers below 256 is below 2^24. Longer sums are made of such.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ EXACT = 256
 
 
 def _spread(each: Tensor, x: Tensor, axis: int, block: int) -> Tensor:
-    """Scales or zero points, one for all, one for each place along an axis or one for each block of it, to go with *x*."""
+    """Scales or zero points, for all, for places along an axis or for blocks of it, in a shape to go with *x*."""
     if each.numel() == 1:
         return each.reshape(())
     if each.ndim == 1 and not block:
@@ -37,7 +37,7 @@ def _spread(each: Tensor, x: Tensor, axis: int, block: int) -> Tensor:
     return each
 
 
-def _range(kind: ElementType) -> tuple[int, int]:
+def _integer_range(kind: ElementType) -> tuple[int, int]:
     """The least and the greatest integer of a type."""
     bits = kind.bits or 8 * kind.dtype.itemsize
     signed = kind.dtype.is_signed
@@ -51,7 +51,7 @@ def quantized(x: Tensor, zero: Tensor | None, kind: ElementType, saturate: bool 
     made = x.round()
     if zero is not None:
         made = made + zero.to(made.dtype)
-    return bounded(made, *_range(kind)).to(kind.dtype)
+    return bounded(made, *_integer_range(kind)).to(kind.dtype)
 
 
 @operator("QuantizeLinear", state=(1,))
@@ -109,7 +109,7 @@ def dynamic_quantize_linear(node: Node) -> Compute:
 
 
 class Prepared:
-    """A tensor in the form in which it is computed with, which is kept as long as nobody writes to it."""
+    """A tensor in the form in which it is computed with, which is prepared as long as nobody writes to it."""
 
     def __init__(self) -> None:
         self.source: tuple[Any, ...] = ()
@@ -123,7 +123,7 @@ class Prepared:
         return self.made
 
 
-def _whole(x: Tensor, zero: Tensor | None, dim: int) -> Tensor:
+def _less_zero_point(x: Tensor, zero: Tensor | None, dim: int) -> Tensor:
     """Integers less their zero point, as float32; a zero point for each place lies along *dim*."""
     made = x.to(polyad.float32)
     if zero is None:
@@ -153,18 +153,18 @@ def _exact_product(a: Tensor, b: Tensor) -> Tensor:
 
 @operator("MatMulInteger")
 def matmul_integer(node: Node) -> Compute:
-    kept = Prepared()
+    prepared = Prepared()
 
     def call(a: Tensor, b: Tensor, a_zero: Tensor | None = None, b_zero: Tensor | None = None) -> Tensor:
-        right = kept.of(b, b_zero, make=lambda b, zero: _whole(b, zero, -1))
-        return _exact_product(_whole(a, a_zero, -2), right)
+        right = prepared.of(b, b_zero, make=lambda b, zero: _less_zero_point(b, zero, -1))
+        return _exact_product(_less_zero_point(a, a_zero, -2), right)
 
     return call
 
 
 @operator("QLinearMatMul", state=(1, 4, 6))
 def qlinear_matmul(node: Node) -> Compute:
-    kept = Prepared()
+    prepared = Prepared()
 
     def call(
         a: Tensor,
@@ -176,8 +176,8 @@ def qlinear_matmul(node: Node) -> Compute:
         scale: Tensor,
         zero: Tensor,
     ) -> Tensor:
-        right = kept.of(b, b_zero, make=lambda b, zero: _whole(b, zero, -1))
-        made = _exact_product(_whole(a, a_zero, -2), right).to(polyad.float32)
+        right = prepared.of(b, b_zero, make=lambda b, zero: _less_zero_point(b, zero, -1))
+        made = _exact_product(_less_zero_point(a, a_zero, -2), right).to(polyad.float32)
         by = _spread(a_scale.float(), a, -2, 0) * _spread(b_scale.float(), b, -1, 0) / _spread(scale.float(), a, -2, 0)
         return quantized(made * by, _spread(zero, a, -2, 0), of_dtype(zero.dtype))
 
@@ -187,12 +187,12 @@ def qlinear_matmul(node: Node) -> Compute:
 @operator("ConvInteger")
 def conv_integer(node: Node) -> Compute:
     windows, groups = Windows.of(node), node.integer("group", 1)
-    kept = Prepared()
+    prepared = Prepared()
 
     def call(x: Tensor, weight: Tensor, x_zero: Tensor | None = None, w_zero: Tensor | None = None) -> Tensor:
-        kernel = kept.of(weight, w_zero, make=lambda weight, zero: _whole(weight, zero, 0))
+        kernel = prepared.of(weight, w_zero, make=lambda weight, zero: _less_zero_point(weight, zero, 0))
         long = weight[0].numel() > EXACT
-        data = _whole(x, x_zero, 1)
+        data = _less_zero_point(x, x_zero, 1)
         if long:
             return convolved(data.double(), kernel.double(), None, windows, groups).to(polyad.int32)
         return convolved(data, kernel, None, windows, groups).to(polyad.int32)
@@ -203,16 +203,16 @@ def conv_integer(node: Node) -> Compute:
 @operator("QLinearConv", state=(1, 4, 6))
 def qlinear_conv(node: Node) -> Compute:
     windows, groups = Windows.of(node), node.integer("group", 1)
-    kept = Prepared()
+    prepared = Prepared()
 
     def call(
-        x: Tensor, x_scale: Tensor, x_zero: Tensor, w: Tensor, w_scale: Tensor, w_zero: Tensor, scale: Tensor, zero: Tensor,
-        bias: Tensor | None = None,
+        x: Tensor, x_scale: Tensor, x_zero: Tensor, w: Tensor, w_scale: Tensor, w_zero: Tensor, scale: Tensor,
+        zero: Tensor, bias: Tensor | None = None,
     ) -> Tensor:  # fmt: skip
         # float32 for sums of any length: what it rounds is far below the step of the 8-bit result.
-        kernel = kept.of(w, w_zero, make=lambda w, zero: _whole(w, zero, 0))
+        kernel = prepared.of(w, w_zero, make=lambda w, zero: _less_zero_point(w, zero, 0))
         shift = None if bias is None else bias.to(polyad.float32)
-        made = convolved(_whole(x, x_zero, 1), kernel, shift, windows, groups)
+        made = convolved(_less_zero_point(x, x_zero, 1), kernel, shift, windows, groups)
         by = _spread((x_scale.float() * w_scale.float() / scale.float()), made, 1, 0)
         return quantized(made * by, zero, of_dtype(zero.dtype))
 

@@ -1,7 +1,7 @@
 """RNN, GRU and LSTM.
 
-What PyTorch's layers compute goes to polyad's own recurrent ops, with the gates in their order. Everything else that ONNX has
-(other activations, peepholes, clipping, sequences of several lengths) is a loop over the steps.
+What PyTorch's layers compute goes to polyad's own recurrent ops, with the gates in their order. Everything else that
+ONNX has (other activations, peepholes, clipping, sequences of several lengths) is a loop over the steps.
 """
 
 from __future__ import annotations
@@ -23,8 +23,12 @@ Activation = Callable[[Tensor], Tensor]
 
 
 def _activation(node: Node, name: str, alpha: float | None, beta: float | None) -> Activation:
-    a = lambda default: default if alpha is None else alpha  # noqa: E731
-    b = lambda default: default if beta is None else beta  # noqa: E731
+    def a(default: float) -> float:
+        return default if alpha is None else alpha
+
+    def b(default: float) -> float:
+        return default if beta is None else beta
+
     table: dict[str, Activation] = {
         "relu": F.relu,
         "tanh": polyad.tanh,
@@ -134,8 +138,8 @@ class Recurrence:
         return polyad.cat([parts[index] for index in order])
 
     def by_steps(
-        self, x: Tensor, weight: Tensor, recurrent: Tensor, bias: Tensor | None, lengths: Any, hidden: Tensor, cell: Tensor,
-        peephole: Tensor | None,
+        self, x: Tensor, weight: Tensor, recurrent: Tensor, bias: Tensor | None, lengths: Any, hidden: Tensor, cell:
+        Tensor, peephole: Tensor | None,
     ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
         """Step by step, direction by direction."""
         steps, batch = x.shape[:2]
@@ -201,8 +205,8 @@ class Recurrence:
         if p is not None:
             of_input, of_forget = of_input + p[0] * c, of_forget + p[2] * c
         taken = f(of_input)
-        kept = 1 - taken if self.coupled else f(of_forget)
-        new = kept * c + taken * g(of_cell)
+        remembered = 1 - taken if self.coupled else f(of_forget)
+        new = remembered * c + taken * g(of_cell)
         if p is not None:
             of_output = of_output + p[1] * new
         return f(of_output) * h(new), new

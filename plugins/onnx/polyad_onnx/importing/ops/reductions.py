@@ -15,7 +15,7 @@ __all__: list[str] = []
 Reduction = Callable[[Tensor, tuple[int, ...], bool], Tensor]
 
 
-def _extreme(x: Tensor, dims: tuple[int, ...], keep: bool, largest: bool) -> Tensor:
+def _reduce_extreme(x: Tensor, dims: tuple[int, ...], keep: bool, largest: bool) -> Tensor:
     """The largest or smallest element; of none, the number that every other one replaces."""
     function: Any = polyad.amax if largest else polyad.amin
     if any(x.shape[dim] == 0 for dim in dims):
@@ -29,17 +29,17 @@ def _extreme(x: Tensor, dims: tuple[int, ...], keep: bool, largest: bool) -> Ten
     return function(x, dims, keep)
 
 
-def _product(x: Tensor, dims: tuple[int, ...], keep: bool) -> Tensor:
+def _reduce_product(x: Tensor, dims: tuple[int, ...], keep: bool) -> Tensor:
     for dim in sorted(dims, reverse=True):
         x = x.prod(dim, keepdim=keep, dtype=x.dtype)
     return x
 
 
-def _sum(x: Tensor, dims: tuple[int, ...], keep: bool) -> Tensor:
+def _reduce_sum(x: Tensor, dims: tuple[int, ...], keep: bool) -> Tensor:
     return x.sum(dims, keepdim=keep, dtype=x.dtype)
 
 
-def _mean(x: Tensor, dims: tuple[int, ...], keep: bool) -> Tensor:
+def _reduce_mean(x: Tensor, dims: tuple[int, ...], keep: bool) -> Tensor:
     if x.dtype.is_floating_point:
         return x.mean(dims, keepdim=keep)
     return x.to(polyad.float64).mean(dims, keepdim=keep).trunc().to(x.dtype)
@@ -61,14 +61,14 @@ def _log_sum_exp(x: Tensor, dims: tuple[int, ...], keep: bool) -> Tensor:
 
 
 REDUCTIONS: dict[str, Reduction] = {
-    "ReduceSum": _sum,
-    "ReduceMean": _mean,
-    "ReduceProd": _product,
-    "ReduceMax": lambda x, dims, keep: _extreme(x, dims, keep, True),
-    "ReduceMin": lambda x, dims, keep: _extreme(x, dims, keep, False),
-    "ReduceL1": lambda x, dims, keep: _sum(x.abs(), dims, keep),
+    "ReduceSum": _reduce_sum,
+    "ReduceMean": _reduce_mean,
+    "ReduceProd": _reduce_product,
+    "ReduceMax": lambda x, dims, keep: _reduce_extreme(x, dims, keep, True),
+    "ReduceMin": lambda x, dims, keep: _reduce_extreme(x, dims, keep, False),
+    "ReduceL1": lambda x, dims, keep: _reduce_sum(x.abs(), dims, keep),
     "ReduceL2": _root_of_squares,
-    "ReduceSumSquare": lambda x, dims, keep: _sum(x * x, dims, keep),
+    "ReduceSumSquare": lambda x, dims, keep: _reduce_sum(x * x, dims, keep),
     "ReduceLogSum": _log_sum,
     "ReduceLogSumExp": _log_sum_exp,
 }

@@ -1,7 +1,7 @@
 """Resize: which elements of an axis each new one is made of, and how much of each.
 
-An axis is resized by a matrix with few entries in each row; axes are done one after the other. The rows are computed on the
-host, since they depend on sizes alone. Formulas are those of the specification of Resize.
+An axis is resized by a matrix with few entries in each row; axes are done one after the other. The rows are computed
+on the host, since they depend on sizes alone. Formulas are those of the specification of Resize.
 """
 
 from __future__ import annotations

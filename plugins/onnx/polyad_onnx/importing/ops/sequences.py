@@ -13,7 +13,7 @@ from ..operators import REQUIRED, Compute, Node, operator
 __all__: list[str] = []
 
 
-def _place(sequence: list[Any], position: Any, room: int = 0) -> int:
+def _position_in(sequence: list[Any], position: Any, room: int = 0) -> int:
     """A place in a sequence, which may be counted from its end."""
     place = position[0]
     size = len(sequence) + room
@@ -36,13 +36,13 @@ def sequence_empty(node: Node) -> Compute:
 
 @operator("SequenceAt", host=(1,))
 def sequence_at(node: Node) -> Compute:
-    return lambda sequence, position: sequence[_place(sequence, position)]
+    return lambda sequence, position: sequence[_position_in(sequence, position)]
 
 
 @operator("SequenceInsert", host=(2,))
 def sequence_insert(node: Node) -> Compute:
     def call(sequence: list[Any], x: Any, position: Any = None) -> list[Any]:
-        place = len(sequence) if position is None else _place(sequence, position, 1)
+        place = len(sequence) if position is None else _position_in(sequence, position, 1)
         return [*sequence[:place], x, *sequence[place:]]
 
     return call
@@ -51,7 +51,7 @@ def sequence_insert(node: Node) -> Compute:
 @operator("SequenceErase", host=(1,))
 def sequence_erase(node: Node) -> Compute:
     def call(sequence: list[Any], position: Any = (-1,)) -> list[Any]:
-        place = _place(sequence, position)
+        place = _position_in(sequence, position)
         return [*sequence[:place], *sequence[place + 1 :]]
 
     return call

@@ -1,7 +1,8 @@
 """Shape arithmetic: operators on small integers, computed by NumPy on the host.
 
-They are what exporters write between a Shape and the Reshape, Slice or Expand that it is for. The planner uses them where all
-inputs are shapes, small constants, or made of such; the same operators for tensors are in the other families.
+They are what exporters write between a Shape and the Reshape, Slice or Expand that it is for. The planner uses them
+where all inputs are shapes, small constants, or made of such; the same operators for tensors are in the other
+families.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ..elements import element_type
+from onnx import TensorProto
+
+from ..elements import array_of, element_type
 from ..operators import REQUIRED, Compute, Node, host_operator
 
 __all__: list[str] = []
@@ -78,17 +81,13 @@ def where(node: Node) -> Compute:
     return np.where
 
 
-@host_operator("Cast")
+PLAIN = {TensorProto.BOOL, TensorProto.INT32, TensorProto.INT64, TensorProto.FLOAT, TensorProto.DOUBLE}
+
+
+@host_operator("Cast", since=6, suits=lambda node: node.integer("to", 0) in PLAIN)
 def cast(node: Node) -> Compute:
-    kind = element_type(node.integer("to", REQUIRED), "Cast")
-    dtype = np.dtype(kind.dtype.name) if kind.dtype.name in ("bool", "int32", "int64", "float32", "float64") else None
-    if dtype is None or kind.bits:
-        return _not_here
+    dtype = np.dtype(element_type(node.integer("to", REQUIRED), "Cast").dtype.name)
     return lambda x: x.astype(dtype)
-
-
-def _not_here(x: np.ndarray) -> np.ndarray:
-    return x
 
 
 @host_operator("Gather")
@@ -160,7 +159,7 @@ def reduce(node: Node) -> Compute:
     return call
 
 
-@host_operator("Range", suits=lambda node: True)
+@host_operator("Range")
 def ranges(node: Node) -> Compute:
     return lambda start, limit, delta: np.arange(start, limit, delta, dtype=start.dtype)
 
@@ -172,7 +171,5 @@ def _of_integers(node: Node) -> bool:
 
 @host_operator("ConstantOfShape", suits=_of_integers)
 def constant_of_shape(node: Node) -> Compute:
-    from ..elements import array_of
-
     fill = array_of(node.tensor("value")).reshape(-1)[0]
     return lambda sizes: np.full(sizes.tolist(), fill)

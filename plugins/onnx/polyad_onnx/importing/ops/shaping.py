@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import polyad
@@ -42,19 +43,10 @@ def flatten(node: Node) -> Compute:
     axis = node.integer("axis", 1)
 
     def call(x: Tensor) -> Tensor:
-        rows = 1
-        for each in x.shape[:axis] if axis else ():
-            rows *= each
-        return x.reshape(rows, x.numel() // rows if rows else _product(x.shape[axis:]))
+        rows = prod(x.shape[:axis])
+        return x.reshape(rows, x.numel() // rows if rows else prod(x.shape[axis:]))
 
     return call
-
-
-def _product(sizes: Any) -> int:
-    made = 1
-    for each in sizes:
-        made *= each
-    return made
 
 
 @operator("Transpose")
@@ -233,17 +225,17 @@ def col_to_im(node: Node) -> Compute:
         count = len(image)
         before, after = (pads or [0] * 2 * count)[:count], (pads or [0] * 2 * count)[count:]
         by, apart = strides or [1] * count, dilations or [1] * count
-        return _folded(x, image, block, before, after, by, apart)
+        return _sum_blocks(x, image, block, before, after, by, apart)
 
     return call
 
 
-def _folded(
+def _sum_blocks(
     x: Tensor, image: Any, block: Any, before: list[int], after: list[int], strides: list[int], dilations: list[int]
 ) -> Tensor:
     """Blocks summed into an image, of any number of dimensions."""
     n, rows, _ = x.shape
-    channels = rows // _product(block)
+    channels = rows // prod(block)
     padded = [size + b + a for size, b, a in zip(image, before, after, strict=True)]
     counts = [
         (size - apart * (k - 1) - 1) // by + 1
@@ -258,7 +250,7 @@ def _folded(
         sizes[index], sizes[dims + index] = block[index], counts[index]
         places = places * padded[index] + (inside[:, None] + start[None, :]).reshape(sizes)
     flat = places.reshape(-1)
-    made = polyad.zeros(n, channels, _product(padded), dtype=x.dtype, device=x.device)
+    made = polyad.zeros(n, channels, prod(padded), dtype=x.dtype, device=x.device)
     made = made.index_add(2, flat, x.reshape(n, channels, -1)).reshape(n, channels, *padded)
     for index in range(dims):
         made = made.narrow(2 + index, before[index], image[index])

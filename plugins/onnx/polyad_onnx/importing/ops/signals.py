@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from ..operators import Compute, Node, operator
 __all__: list[str] = []
 
 
-def _complex(x: Tensor) -> Tensor:
+def _as_complex(x: Tensor) -> Tensor:
     """Numbers whose parts are in the last dimension, or which have one part."""
     if x.shape[-1] == 2:
         return polyad.view_as_complex(x.contiguous())
@@ -38,10 +38,10 @@ def dft(node: Node) -> Compute:
         dtype, dim = x.dtype, axis % x.ndim
         wide = x.to(polyad.float32) if x.dtype.itemsize < 4 else x
         if inverse and one_sided:
-            made = polyad.fft.irfft(_complex(wide), length, dim).unsqueeze(-1)
+            made = polyad.fft.irfft(_as_complex(wide), length, dim).unsqueeze(-1)
             return made.to(dtype)
         transform: Any = polyad.fft.ifft if inverse else polyad.fft.fft
-        made = transform(_complex(wide), length, dim)
+        made = transform(_as_complex(wide), length, dim)
         if one_sided:
             made = made.narrow(dim, 0, made.shape[dim] // 2 + 1)
         return polyad.view_as_real(made).to(dtype)
@@ -55,13 +55,13 @@ def stft(node: Node) -> Compute:
 
     def call(signal: Tensor, step: Any, window: Tensor | None = None, length: Any = None) -> Tensor:
         step, length = step[0], None if length is None else length[0]
-        size = length or window.shape[0] if window is not None or length else None
-        if size is None:
+        if window is None and length is None:
             raise ShapeError("STFT: neither a window nor a length of frames is given", fix="give one of them")
+        size = length or cast(Tensor, window).shape[0]
         frames = (signal if signal.ndim == 3 else signal.unsqueeze(-1)).unfold(1, size, step).transpose(2, 3)
         if window is not None:
             frames = frames * window[:, None]
-        made = polyad.fft.fft(_complex(frames), dim=2)
+        made = polyad.fft.fft(_as_complex(frames), dim=2)
         if one_sided:
             made = made.narrow(2, 0, size // 2 + 1)
         return polyad.view_as_real(made)

@@ -1,7 +1,7 @@
 """Ensembles of decision trees, of the domain ai.onnx.ml.
 
-All trees walk at once: a table of nodes holds what each compares and where it leads, and a tensor (samples, trees) says at which
-node each walk is. Leaves lead to themselves.
+All trees walk at once: a table of nodes holds what each compares and where it leads, and a tensor (samples, trees)
+says at which node each walk is. Leaves lead to themselves.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ __all__ = ["Windows"]
 
 @dataclass
 class Windows:
-    """The attributes strides, dilations, pads and auto_pad of a node, for a number of dimensions that is known at a call."""
+    """The attributes strides, dilations, pads and auto_pad of a node."""
 
     strides: list[int] | None
     dilations: list[int] | None
