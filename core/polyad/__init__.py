@@ -194,6 +194,7 @@ if TYPE_CHECKING:
 _provided.capture.fill_later(f"{__name__}.jit", "capture")
 _provided.class_dispatch.fill_later(f"{__name__}.aten.dispatching", "of_classes")
 _provided.compile.fill_later(f"{__name__}.compiler", "compile")
+_provided.sparse_rows.fill_later(f"{__name__}.sparse.embeddings", "rows")
 _moved.forward()
 _unfound.ask(_moved.find, _mounted.find, _absent.find, _unknown.find)
 
@@ -386,6 +387,22 @@ _LAZY_NAMES = {
     "load": "serialization",
     "save": "serialization",
     "set_printoptions": "interop.printing",
+    **dict.fromkeys(
+        (
+            "dsmm",
+            "hspmm",
+            "saddmm",
+            "smm",
+            "sparse_bsc_tensor",
+            "sparse_bsr_tensor",
+            "sparse_compressed_tensor",
+            "sparse_coo_tensor",
+            "sparse_csc_tensor",
+            "sparse_csr_tensor",
+            "sspaddmm",
+        ),
+        "sparse",
+    ),
     "summary": "inspection.summary",
     "to_dlpack": "interop.dlpack",
     "trace_dispatch": "inspection.tracing",

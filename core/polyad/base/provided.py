@@ -97,3 +97,6 @@ compile: Slot[Any] = Slot()
 
 capture: Slot[Any] = Slot()
 """`polyad.jit.capture`."""
+
+sparse_rows: Slot[Any] = Slot()
+"""``sparse_rows(table, index, padding_idx, by_frequency)``: rows of a table whose gradient is a sparse tensor."""

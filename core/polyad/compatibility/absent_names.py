@@ -11,22 +11,12 @@ def _in(module: str, names: str) -> tuple[str, ...]:
     return tuple(f"{module}.{name}" if module else name for name in names.split())
 
 
-SPARSE = (
-    *_in(
-        "",
-        """
-        hspmm saddmm smm sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor
-        sparse_coo_tensor sparse_csc_tensor sparse_csr_tensor sspaddmm
-        """,
-    ),
-    *_in(
-        "sparse",
-        """
-        SparseSemiStructuredTensor SparseSemiStructuredTensorCUSPARSELT
-        SparseSemiStructuredTensorCUTLASS addmm as_sparse_gradcheck check_sparse_tensor_invariants
-        log_softmax mm softmax sum to_sparse_semi_structured
-        """,
-    ),
+SPARSE = _in(
+    "sparse",
+    """
+    SparseSemiStructuredTensor SparseSemiStructuredTensorCUSPARSELT SparseSemiStructuredTensorCUTLASS
+    as_sparse_gradcheck to_sparse_semi_structured
+    """,
 )
 
 NESTED = (
