@@ -98,5 +98,11 @@ compile: Slot[Any] = Slot()
 capture: Slot[Any] = Slot()
 """`polyad.jit.capture`."""
 
+sparse_parts: Slot[Any] = Slot()
+"""``sparse_parts(tensor)``: the tensors that a sparse one is made of, its size, and whether it is coalesced."""
+
+sparse_tensor: Slot[Any] = Slot()
+"""``sparse_tensor(layout, parts, size, coalesced)``: the inverse."""
+
 sparse_rows: Slot[Any] = Slot()
 """``sparse_rows(table, index, padding_idx, by_frequency)``: rows of a table whose gradient is a sparse tensor."""

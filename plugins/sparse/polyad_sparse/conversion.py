@@ -472,14 +472,18 @@ def reduced(self: SparseTensor, protocol: Any) -> Any:
     return rebuilt, (self.layout.name, *parts_of(self), self.requires_grad)
 
 
+def rebuilt(layout: str, parts: Any, size: Any, coalesced: bool, requires_grad: bool) -> Tensor:
+    """The inverse of `reduced`."""
+    return of_parts(getattr(polyad, layout), parts, size, coalesced).requires_grad_(requires_grad)
+
+
 def parts_of(tensor: SparseTensor) -> tuple[tuple[Tensor, ...], tuple[int, ...], bool]:
     """The tensors that a sparse one is made of, its size, and whether it is coalesced."""
     return (*tensor._pattern.parts(), tensor._held), tuple(tensor.shape), tensor._pattern.coalesced
 
 
-def rebuilt(layout: str, parts: Any, size: Any, coalesced: bool, requires_grad: bool) -> Tensor:
-    """The inverse of `reduced`."""
-    kind = getattr(polyad, layout)
-    if kind is polyad.sparse_coo:
-        return polyad.sparse_coo_tensor(*parts, size, is_coalesced=coalesced, requires_grad=requires_grad)
-    return polyad.sparse_compressed_tensor(*parts, size, layout=kind, requires_grad=requires_grad)
+def of_parts(layout: Any, parts: Any, size: Any, coalesced: bool) -> Tensor:
+    """The inverse of `parts_of`, which checks all that `sparse_coo_tensor` does."""
+    if layout is polyad.sparse_coo:
+        return polyad.sparse_coo_tensor(*parts, size, is_coalesced=coalesced, check_invariants=True)
+    return polyad.sparse_compressed_tensor(*parts, size, layout=layout)
