@@ -229,6 +229,7 @@ _LAZY_MODULES = frozenset(
         "_dynamo",
         "_higher_order_ops",
         "_inductor",
+        "_tensor_str",
         "_utils",
         "accelerator",
         "amp",
@@ -391,6 +392,8 @@ _LAZY_NAMES = {
     "set_printoptions": "interop.printing",
     **dict.fromkeys(
         (
+            "_convert_indices_from_coo_to_csr",
+            "_convert_indices_from_csr_to_coo",
             "dsmm",
             "hspmm",
             "saddmm",

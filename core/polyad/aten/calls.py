@@ -149,3 +149,21 @@ def std(self: Tensor, dim: Any = None, *, correction: Any = 1, keepdim: bool = F
 def vector_norm(self: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """The norm of vectors."""
     return PUBLIC["linalg.vector_norm"].call(self, ord, dim, keepdim, dtype=dtype)
+
+
+@carries_out("alias")
+def alias(self: Tensor) -> Tensor:
+    """Another tensor over the same memory."""
+    return self.view(self.shape)
+
+
+@carries_out("_pin_memory")
+def pin_memory(self: Tensor, device: Any = None) -> Tensor:
+    """A copy in memory that devices read quickly, where there is any."""
+    return self.pin_memory()
+
+
+@carries_out("_sparse_addmm")
+def sparse_addmm(self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """``beta * self + alpha * mat1 @ mat2``, where *mat1* is sparse."""
+    return PUBLIC["addmm"].call(self, mat1, mat2, beta=beta, alpha=alpha)

@@ -135,6 +135,13 @@ BY_PROCESSES = (
         """,
     ),
     *_in(
+        "distributed.rpc",
+        """
+        BackendType RRef RpcBackendOptions TensorPipeRpcBackendOptions WorkerInfo get_worker_info
+        init_rpc remote rpc_async rpc_sync shutdown
+        """,
+    ),
+    *_in(
         "distributed.checkpoint",
         """
         BytesStorageMetadata CheckpointException ChunkStorageMetadata DefaultLoadPlanner

@@ -11,6 +11,8 @@ from .capture import BakedValueWarning, capture, trace
 from .scripting import (
     Final,
     ScriptModule,
+    _overload as _overload,
+    _overload_method as _overload_method,
     annotate,
     export,
     ignore,

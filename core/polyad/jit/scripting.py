@@ -85,6 +85,14 @@ def unused(fn: T) -> T:
     return fn
 
 
+def _overload(fn: T) -> T:
+    """A decorator of a function's signature for one kind of arguments, which the function itself takes the place of."""
+    return fn
+
+
+_overload_method = _overload
+
+
 def export(fn: T) -> T:
     """A decorator that changes nothing: no function is compiled."""
     return fn

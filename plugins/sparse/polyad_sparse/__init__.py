@@ -25,6 +25,8 @@ from polyad.compatibility.absent import lacking
 
 from . import printing as printing
 from .creation import (
+    _convert_indices_from_coo_to_csr as _convert_indices_from_coo_to_csr,
+    _convert_indices_from_csr_to_coo as _convert_indices_from_csr_to_coo,
     sparse_bsc_tensor,
     sparse_bsr_tensor,
     sparse_compressed_tensor,

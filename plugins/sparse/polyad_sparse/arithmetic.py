@@ -50,7 +50,7 @@ def add(input: Any, other: Any, *, alpha: Any = 1, out: Tensor | None = None) ->
     return _into_dense(input, other, alpha)
 
 
-def _sum_of_sparse(one: SparseTensor, other: SparseTensor, alpha: Any) -> SparseTensor:
+def _sum_of_sparse(one: Any, other: Any, alpha: Any) -> SparseTensor:
     a, b = unpack(one), unpack(other)
     if one._pattern is other._pattern or (one._pattern.nnz and same_places(one._pattern, other._pattern)):
         return pack(polyad.add(a, b, alpha=alpha), one._pattern)
@@ -68,7 +68,7 @@ def _sum_of_sparse(one: SparseTensor, other: SparseTensor, alpha: Any) -> Sparse
     whole = merged(values, both) if one._pattern.coalesced and other._pattern.coalesced else pack(values, both)
     if one.layout is polyad.sparse_coo:
         return whole
-    block = one._pattern.block if one.layout in (polyad.sparse_bsr, polyad.sparse_bsc) else None  # type: ignore[union-attr]
+    block = one._pattern.block if one.layout in (polyad.sparse_bsr, polyad.sparse_bsc) else None
     return to_sparse(whole, layout=one.layout, blocksize=block)
 
 
@@ -76,7 +76,7 @@ def _times(values: Tensor, alpha: Any) -> Tensor:
     return values if isinstance(alpha, NUMBERS) and alpha == 1 else values * alpha
 
 
-def _into_dense(dense: Tensor, sparse: SparseTensor, alpha: Any) -> Tensor:
+def _into_dense(dense: Tensor, sparse: Any, alpha: Any) -> Tensor:
     """``dense + alpha * sparse``, where a value is added at its place."""
     check_same_shape("add", dense, sparse)
     pattern, values = coordinates(sparse)
@@ -160,7 +160,7 @@ def _with_dense(op: str, function: Callable[[Tensor, Tensor], Tensor], sparse: S
     return pack(function(unpack(sparse), values_at(whole, sparse._pattern)), sparse._pattern)
 
 
-def _product_of_sparse(one: SparseTensor, other: SparseTensor) -> SparseTensor:
+def _product_of_sparse(one: SparseTensor, other: Any) -> SparseTensor:
     """The product of two sparse tensors: where both have values."""
     check_same_shape("mul", one, other)
     if one._pattern.coalesced and (one._pattern is other._pattern or same_places(one._pattern, other._pattern)):
@@ -236,8 +236,9 @@ def pow(input: Any, exponent: Any) -> SparseTensor:
     return pack(unpack(source) ** exponent, source._pattern)
 
 
-def _with_unique(tensor: SparseTensor) -> SparseTensor:
-    return coalesce(tensor) if tensor.is_sparse else tensor
+def _with_unique(tensor: Any) -> SparseTensor:
+    found: SparseTensor = coalesce(tensor) if tensor.is_sparse else tensor
+    return found
 
 
 # ----------------------------------------------------------------------------------------------- functions that keep 0

@@ -18,7 +18,7 @@ from .validation import LayoutError
 def only(op: str, tensor: Any, *layouts: Any) -> SparseTensor:
     """*tensor*, if it is sparse in one of *layouts*; else RuntimeError."""
     if not isinstance(tensor, SparseTensor) or tensor.layout not in layouts:
-        names = " or ".join(str(one).removeprefix("polyad.") for one in layouts)
+        names = " or ".join(one.name for one in layouts)
         raise LayoutError(
             f"{op}: expected the layout {names}, not {str(tensor.layout).removeprefix('polyad.')}",
             operands={"self": tensor},
@@ -148,7 +148,7 @@ def merged(values: Tensor, pattern: Coordinates) -> SparseTensor:
 
 
 @answers("to_dense")
-def to_dense(self: SparseTensor, dtype: Any = None, *, masked_grad: bool | None = None) -> Tensor:
+def to_dense(self: Any, dtype: Any = None, *, masked_grad: bool | None = None) -> Tensor:
     """The dense tensor. Its gradient comes back at the specified places; ``masked_grad=False``, for a gradient at all
     places, is refused.
     """
@@ -366,7 +366,7 @@ def type_as(self: SparseTensor, other: Tensor) -> Tensor:
 
 
 @answers("clone")
-def clone(self: SparseTensor, *, memory_format: Any = None) -> SparseTensor:
+def clone(self: Any, *, memory_format: Any = None) -> SparseTensor:
     """A copy, with history."""
     return pack(unpack(self).clone(), self._pattern)
 

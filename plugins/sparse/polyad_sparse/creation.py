@@ -10,7 +10,7 @@ from polyad import Tensor
 from polyad.arguments import explain
 from polyad.errors import ArgumentError, DTypeError, NotSupported, ShapeError
 
-from .patterns import BLOCKS, ROWS, Compressed, Coordinates
+from .patterns import BLOCKS, ROWS, Compressed, Coordinates, starts_of
 from .tensor import SparseTensor, pack
 from .validation import (
     check_compressed,
@@ -323,6 +323,22 @@ def spdiags(diagonals: Tensor, offsets: Tensor, shape: Sequence[int], layout: An
     pattern = Coordinates(polyad.stack([rows[inside], columns[inside]]), tuple(shape), False)
     found: Any = pack(rows_of[inside], pattern)
     return found if layout is None else found.to_sparse(layout=layout)
+
+
+def _convert_indices_from_coo_to_csr(input: Tensor, size: int, *, out_int32: bool = False) -> Tensor:
+    """(size + 1,): where each of *size* rows begins among the row numbers *input*, which are in order."""
+    return starts_of(input, size, polyad.int32 if out_int32 else polyad.int64)
+
+
+def _convert_indices_from_csr_to_coo(
+    crow_indices: Tensor, col_indices: Tensor, *, out_int32: bool = False, transpose: bool = False
+) -> Tensor:
+    """(2, nnz): the row and the column of each element of a CSR matrix; with *transpose* the column first."""
+    rows = polyad.repeat_interleave(
+        polyad.arange(crow_indices.shape[0] - 1, device=crow_indices.device), crow_indices.diff().long()
+    )
+    pair = [col_indices.long(), rows] if transpose else [rows, col_indices.long()]
+    return polyad.stack(pair).to(polyad.int32 if out_int32 else polyad.int64)
 
 
 explain(globals())

@@ -41,7 +41,7 @@ TURNED = {
 
 
 @answers("transpose", "swapaxes", "swapdims")
-def transpose(input: SparseTensor, dim0: int, dim1: int) -> SparseTensor:
+def transpose(input: Any, dim0: int, dim1: int) -> SparseTensor:
     """Two dimensions exchanged, both sparse or both dense."""
     one, other = _dim("transpose", dim0, input.dim()), _dim("transpose", dim1, input.dim())
     if one == other:

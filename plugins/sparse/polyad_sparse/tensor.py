@@ -63,7 +63,8 @@ class SparseTensor(Tensor):
             [4., 0., 0.]])
     """
 
-    _pattern: Pattern
+    _pattern: Any
+    """A `Pattern`."""
     _held: Tensor
 
     __getattribute__ = Tensor.__getattribute__
@@ -231,7 +232,7 @@ def same_places(one: Pattern, other: Pattern) -> bool:
     return all(polyad.equal(a, b) for a, b in zip(one.parts(), other.parts(), strict=True) if a is not b)
 
 
-def rebind(target: SparseTensor, result: SparseTensor, op: str) -> SparseTensor:
+def rebind(target: Any, result: SparseTensor, op: str) -> SparseTensor:
     """Let *target* be *result* from now on: what a write in place comes to."""
     if target.requires_grad and target.is_leaf and polyad.is_grad_enabled():
         raise AutogradError(
@@ -245,7 +246,7 @@ def rebind(target: SparseTensor, result: SparseTensor, op: str) -> SparseTensor:
     return target
 
 
-def coordinates(tensor: SparseTensor) -> tuple[Coordinates, Tensor]:
+def coordinates(tensor: Any) -> tuple[Coordinates, Tensor]:
     """The pattern of a sparse tensor as coordinates, and its values in that form."""
     pattern, values = tensor._pattern, unpack(tensor)
     if isinstance(pattern, Compressed):
