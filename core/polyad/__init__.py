@@ -196,6 +196,7 @@ _provided.class_dispatch.fill_later(f"{__name__}.aten.dispatching", "of_classes"
 _provided.compile.fill_later(f"{__name__}.compiler", "compile")
 _provided.sparse_parts.fill_later(f"{__name__}.sparse.conversion", "parts_of")
 _provided.sparse_tensor.fill_later(f"{__name__}.sparse.conversion", "of_parts")
+_provided.sparse_zeros.fill_later(f"{__name__}.sparse.creation", "zeros")
 _provided.sparse_rows.fill_later(f"{__name__}.sparse.embeddings", "rows")
 _moved.forward()
 _unfound.ask(_moved.find, _mounted.find, _absent.find, _unknown.find)
@@ -385,6 +386,7 @@ _LAZY_NAMES = {
     "frombuffer": "interop.numpy",
     "get_device_module": "accelerator",
     "hookimpl": "backend.hookspecs",
+    "_segment_reduce": "ops.indexing.segment_reduce",
     "lobpcg": "_lobpcg",
     "lint": "inspection.linting",
     "load": "serialization",
@@ -395,6 +397,7 @@ _LAZY_NAMES = {
             "_convert_indices_from_coo_to_csr",
             "_convert_indices_from_csr_to_coo",
             "dsmm",
+            "hsmm",
             "hspmm",
             "saddmm",
             "smm",

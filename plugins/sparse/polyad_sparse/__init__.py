@@ -11,6 +11,7 @@
     reductions.py   sums, norms, softmax
     embeddings.py   rows of a table with a sparse gradient
     printing.py     how they print
+    legacy.py       ``sparse.FloatTensor`` and its like
 
 Nothing here is a kernel: a sparse tensor is made of dense ones, and computes with ops that every device has.
 
@@ -35,12 +36,32 @@ from .creation import (
     sparse_csr_tensor,
     spdiags,
 )
+from .legacy import (
+    BFloat16Tensor,
+    ByteTensor,
+    CharTensor,
+    DoubleTensor,
+    FloatTensor,
+    HalfTensor,
+    IntTensor,
+    LongTensor,
+    ShortTensor,
+)
 from .products import addmm, hspmm, mm, sampled_addmm, smm, sspaddmm
 from .reductions import log_softmax, softmax, sum
 from .tensor import SparseTensor
 from .validation import check_sparse_tensor_invariants
 
 __all__ = [
+    "BFloat16Tensor",
+    "ByteTensor",
+    "CharTensor",
+    "DoubleTensor",
+    "FloatTensor",
+    "HalfTensor",
+    "IntTensor",
+    "LongTensor",
+    "ShortTensor",
     "SparseTensor",
     "addmm",
     "check_sparse_tensor_invariants",
@@ -61,5 +82,5 @@ __all__ = [
     "sum",
 ]
 
-dsmm, saddmm = mm, addmm
+dsmm, hsmm, saddmm = mm, hspmm, addmm
 __getattr__ = lacking(__name__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,7 @@ from polyad.errors import NotSupported, ShapeError
 
 from .conversion import _looked_up, coalesce, merged, to_dense, to_sparse
 from .patterns import Coordinates, check_same_shape
+from .shaping import broadcast_to
 from .tensor import SparseTensor, answers, coordinates, pack, rebind, same_places, unpack, values_at
 
 NUMBERS = (bool, int, float, complex)
@@ -30,10 +32,8 @@ def is_sparse(value: Any) -> bool:
 
 
 @answers("add", "__add__", "__radd__")
-def add(input: Any, other: Any, *, alpha: Any = 1, out: Tensor | None = None) -> Any:
+def add(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     """The sum: sparse of two sparse tensors, dense of a sparse and a dense one."""
-    if out is not None:
-        raise NotSupported("add: out= is not taken by sparse tensors", fix="use the result")
     if is_number(input) or is_number(other):
         raise NotSupported(
             "add: a sparse tensor and a number would give a dense tensor",
@@ -54,6 +54,10 @@ def _sum_of_sparse(one: Any, other: Any, alpha: Any) -> SparseTensor:
     a, b = unpack(one), unpack(other)
     if one._pattern is other._pattern or (one._pattern.nnz and same_places(one._pattern, other._pattern)):
         return pack(polyad.add(a, b, alpha=alpha), one._pattern)
+    for empty, full, factor in ((one, other, alpha), (other, one, 1)):
+        if not empty._pattern.nnz:
+            dtype = polyad.promote_types(one.dtype, other.dtype)
+            return pack(_times(unpack(full), factor).to(dtype), full._pattern)
     if one._pattern.sparse_dim != other._pattern.sparse_dim:
         raise ShapeError(
             f"add: one tensor has {one._pattern.sparse_dim} sparse dimensions, the other {other._pattern.sparse_dim}",
@@ -83,7 +87,7 @@ def _into_dense(dense: Tensor, sparse: Any, alpha: Any) -> Tensor:
     dtype = polyad.promote_types(dense.dtype, values.dtype)
     if not pattern.sparse_dim:
         return dense.to(dtype) + (_times(values, alpha)).sum(0).to(dtype)
-    flat = dense.to(dtype).reshape(-1, *pattern.dense_shape)
+    flat = dense.to(dtype).reshape(math.prod(pattern.sparse_shape), *pattern.dense_shape)
     return flat.index_add(0, pattern.keys, _times(values.to(dtype), alpha)).reshape(dense.shape)
 
 
@@ -134,7 +138,7 @@ def sub_(self: Tensor, other: Tensor, *, alpha: Any = 1) -> Any:
 
 
 @answers("mul", "multiply", "__mul__", "__rmul__")
-def mul(input: Any, other: Any, *, out: Tensor | None = None) -> Any:
+def mul(input: Any, other: Any) -> Any:
     """The product, which is sparse."""
     if not is_sparse(input):
         input, other = other, input
@@ -144,25 +148,26 @@ def mul(input: Any, other: Any, *, out: Tensor | None = None) -> Any:
         return NotImplemented
     if is_sparse(other):
         return _product_of_sparse(input, other)
-    return _with_dense("mul", polyad.mul, input, other)
+    return _with_dense(polyad.mul, input, other)
 
 
-def _with_dense(op: str, function: Callable[[Tensor, Tensor], Tensor], sparse: SparseTensor, dense: Tensor) -> Any:
-    """*function* of the specified values and the elements of *dense*, which broadcasts, at their places."""
-    try:
-        whole = dense.expand(sparse.shape)
-    except RuntimeError:
-        raise ShapeError(
-            f"{op}: the dense tensor {tuple(dense.shape)} does not broadcast to {tuple(sparse.shape)}",
-            operands={"input": sparse, "other": dense},
-            fix="sparse tensors keep their shape; give a dense one that fits",
-        ) from None
+def _with_dense(function: Callable[[Tensor, Tensor], Tensor], sparse: SparseTensor, dense: Tensor) -> Any:
+    """*function* of the specified values and the elements of *dense* at their places; either broadcasts."""
+    shape = polyad.broadcast_shapes(sparse.shape, dense.shape)
+    if shape != sparse.shape:
+        sparse = broadcast_to(sparse, shape)
+    whole = dense.expand(shape)
     return pack(function(unpack(sparse), values_at(whole, sparse._pattern)), sparse._pattern)
 
 
 def _product_of_sparse(one: SparseTensor, other: Any) -> SparseTensor:
     """The product of two sparse tensors: where both have values."""
-    check_same_shape("mul", one, other)
+    if 0 in (one.dim(), other.dim()):
+        single, whole = (one, other) if one.dim() == 0 else (other, one)
+        return pack(unpack(whole) * to_dense(single), whole._pattern)
+    if one.shape != other.shape:
+        shape = polyad.broadcast_shapes(one.shape, other.shape)
+        one, other = (broadcast_to(to_sparse(tensor), shape) for tensor in (one, other))
     if one._pattern.coalesced and (one._pattern is other._pattern or same_places(one._pattern, other._pattern)):
         return pack(unpack(one) * unpack(other), one._pattern)
     if one._pattern.sparse_dim != other._pattern.sparse_dim:
@@ -212,6 +217,12 @@ floor_divide = answers("floor_divide", "__floordiv__")(_quotient("floor_divide")
 def div_(self: SparseTensor, other: Any, **kwargs: Any) -> SparseTensor:
     """Divide in place."""
     return rebind(self, div(self, other, **kwargs).to(self.dtype), "div_")
+
+
+@answers("floor_divide_", "__ifloordiv__")
+def floor_divide_(self: SparseTensor, other: Any) -> SparseTensor:
+    """Divide in place, rounded down."""
+    return rebind(self, floor_divide(self, other).to(self.dtype), "floor_divide_")
 
 
 @answers("__rtruediv__", "__rfloordiv__", "__rpow__")

@@ -138,12 +138,11 @@ def merged(values: Tensor, pattern: Coordinates) -> SparseTensor:
     """The coalesced tensor of *values* at the places of *pattern*."""
     if pattern.nnz == 0:
         return pack(values, Coordinates(pattern.indices, pattern.shape, True))
-    if pattern.sparse_dim == 0 or (pattern.nnz == 1 and pattern.coalesced):
+    if pattern.sparse_dim == 0:
         total = values.sum(0, keepdim=True).to(values.dtype)
         return pack(total, Coordinates(pattern.indices[:, :1], pattern.shape, True))
     keys, places = polyad.unique(pattern.keys, return_inverse=True)
     found = Coordinates(places_of(keys, pattern.sparse_shape), pattern.shape, True)
-    found.__dict__["keys"] = keys
     return pack(summed(values, places, keys.shape[0]), found)
 
 
@@ -359,6 +358,32 @@ for _name in (
     _conversion(_name)
 
 
+@answers("type")
+def type(self: SparseTensor, dtype: Any = None, non_blocking: bool = False) -> Any:
+    """The tensor in another dtype; without one, the name of its type."""
+    if dtype is None:
+        return f"polyad.sparse.{self._held.type().rpartition('.')[2]}"
+    return to(self, dtype if isinstance(dtype, polyad.dtype) else dtype.dtype)
+
+
+@answers("new")
+def new(self: SparseTensor, *parts: Any, size: Any = None, device: Any = None) -> Tensor:
+    """As `polyad.sparse_coo_tensor` of indices, values and a size, or a tensor of a size without elements, in this
+    tensor's dtype and on its device; PyTorch's older form.
+    """
+    device = self.device if device is None else device
+    if parts and isinstance(parts[0], Tensor):
+        return polyad.sparse_coo_tensor(*parts, device=device)
+    given = size if size is not None else parts[0] if len(parts) == 1 and not isinstance(parts[0], int) else parts
+    return polyad.sparse_coo_tensor(tuple(given) or (0,), dtype=self.dtype, device=device)
+
+
+@answers("is_nonzero")
+def is_nonzero(self: SparseTensor) -> bool:
+    """Whether the only element is not zero."""
+    return bool(to_dense(self).is_nonzero())
+
+
 @answers("type_as")
 def type_as(self: SparseTensor, other: Tensor) -> Tensor:
     """The tensor in the dtype and on the device of *other*."""
@@ -377,7 +402,7 @@ def contiguous(self: SparseTensor, *, memory_format: Any = None) -> SparseTensor
     return self
 
 
-@answers("zeros_like")
+@answers("zeros_like", "empty_like")
 def zeros_like(
     input: SparseTensor,
     *,
@@ -385,9 +410,14 @@ def zeros_like(
     layout: Any = None,
     device: Any = None,
     requires_grad: bool = False,
-    **_: Any,
+    memory_format: Any = None,
+    pin_memory: bool = False,
 ) -> Tensor:
     """A tensor of the same shape and layout without specified elements."""
+    if memory_format not in (None, polyad.preserve_format):
+        raise LayoutError(
+            "zeros_like: a sparse tensor has no memory format", operands={"input": input}, fix="leave memory_format out"
+        )
     if layout is polyad.strided:
         return polyad.zeros(
             input.shape, dtype=dtype or input.dtype, device=device or input.device, requires_grad=requires_grad
@@ -401,9 +431,6 @@ def zeros_like(
         starts, others = pattern.starts.to(held.device), pattern.others.to(held.device)
         empty = Compressed(pattern.layout, starts * 0, others[:0], pattern.shape, pattern.block)
     return made(held, empty).requires_grad_(requires_grad)
-
-
-answers("empty_like")(zeros_like)
 
 
 @answers("zero_")
@@ -444,7 +471,6 @@ def sparse_resize_(self: SparseTensor, size: Sequence[int], sparse_dim: int, den
             fix="change the sizes of sparse dimensions",
         )
     resized: Any = polyad.sparse_coo_tensor(pattern.indices, held, shape, is_coalesced=pattern.coalesced)
-    self._array = resized._array
     return rebind(self, resized, "sparse_resize_")
 
 

@@ -8,10 +8,10 @@ from typing import Any
 import polyad
 from polyad import Tensor
 from polyad.arguments import explain
-from polyad.errors import ArgumentError, DTypeError, NotSupported, ShapeError
+from polyad.errors import ArgumentError, DTypeError, NotSupported, ShapeError, safe_repr
 
-from .patterns import BLOCKS, ROWS, Compressed, Coordinates, starts_of
-from .tensor import SparseTensor, pack
+from .patterns import BLOCKS, COMPRESSED, ROWS, Compressed, Coordinates, starts_of
+from .tensor import SparseTensor, made, pack
 from .validation import (
     check_compressed,
     check_compressed_values,
@@ -31,8 +31,8 @@ __all__ = [
 ]
 
 
-def _finished(made: SparseTensor, requires_grad: bool) -> Any:
-    return made.requires_grad_() if requires_grad and not made.requires_grad else made
+def _finished(result: SparseTensor, requires_grad: bool) -> Any:
+    return result.requires_grad_() if requires_grad and not result.requires_grad else result
 
 
 def _as_values(values: Any, dtype: Any, device: Any) -> Tensor:
@@ -42,9 +42,10 @@ def _as_values(values: Any, dtype: Any, device: Any) -> Tensor:
 
 def _as_indices(indices: Any, values: Tensor) -> Tensor:
     if isinstance(indices, Tensor):
-        return indices.detach().to(values.device)
+        found = indices.detach().to(values.device)
+        return found if found.numel() else found.long()
     given = polyad.tensor(indices, device=values.device)
-    return given.long() if not given.numel() else given
+    return given if given.numel() else given.long()
 
 
 def _checks(check_invariants: bool | None) -> tuple[bool, bool]:
@@ -114,7 +115,8 @@ def sparse_coo_tensor(
     if in_range:
         for number, (row, length) in enumerate(zip(places, shape)):
             check_range(op, "indices", row, length, number)
-    pattern = Coordinates(places, shape, bool(is_coalesced))
+    few = places.shape[1] == 0 or (places.shape[1] == 1 and places.shape[0] > 0)
+    pattern = Coordinates(places, shape, bool(is_coalesced) or few)
     if everything and is_coalesced and not _is_ordered(pattern):
         raise ArgumentError(
             f"{op}: the indices are not in order, or one is repeated",
@@ -293,6 +295,20 @@ def sparse_bsc_tensor(
     options = dtype, device, requires_grad, check_invariants
     parts = ccol_indices, row_indices, values
     return _compressed("sparse_bsc_tensor", polyad.sparse_bsc, parts, size, options, NAMES[False])
+
+
+def zeros(op: str, layout: Any, shape: tuple[int, ...], dtype: Any, device: Any) -> SparseTensor:
+    """A tensor of *shape* without specified elements; *op* is who asks for it."""
+    held = polyad.zeros(0, dtype=dtype, device=device)
+    if layout is polyad.sparse_coo:
+        return made(held, Coordinates(polyad.zeros(len(shape), 0, dtype=polyad.int64, device=device), shape, True))
+    if layout not in COMPRESSED or layout in BLOCKS or len(shape) != 2:
+        raise NotSupported(
+            f"{op}: layout {safe_repr(layout)} for the shape {shape}",
+            fix="use polyad.sparse_coo, or for a matrix polyad.sparse_csr or polyad.sparse_csc",
+        )
+    starts = polyad.zeros(shape[layout not in ROWS] + 1, dtype=polyad.int64, device=device)
+    return made(held, Compressed(layout, starts, starts[:0], shape))
 
 
 def spdiags(diagonals: Tensor, offsets: Tensor, shape: Sequence[int], layout: Any = None) -> Tensor:

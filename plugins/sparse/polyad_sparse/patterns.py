@@ -54,7 +54,7 @@ class Coordinates:
         """The number of specified elements, repeated ones counted each time."""
         return int(self.indices.shape[1])
 
-    @cached_property
+    @property
     def keys(self) -> Tensor:
         """(nnz,): the number that each place has when all are counted in row-major order."""
         return keys_of(self.indices, self.sparse_shape)

@@ -40,10 +40,8 @@ def _check(op: str, one: Tensor, other: Tensor, ndim: int = 2) -> None:
 
 
 @answers("mm", "dsmm", "_sparse_mm")
-def mm(input: Tensor, mat2: Tensor, reduce: str = "sum", *, out: Tensor | None = None) -> Any:
+def mm(input: Tensor, mat2: Tensor, reduce: str = "sum") -> Any:
     """The product of two matrices. It is sparse if both are, and else dense."""
-    if out is not None:
-        raise NotSupported("mm: out= is not taken with sparse tensors", fix="use the result")
     _check("mm", input, mat2)
     if reduce != "sum":
         return _mm_reduced(input, mat2, reduce)
@@ -141,7 +139,7 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
 
 
 @answers("addmm", "saddmm")
-def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1, out: Any = None) -> Any:
+def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """``beta * input + alpha * mat1 @ mat2``."""
     product = mm(mat1, mat2)
     product = product if alpha == 1 else product * alpha
@@ -156,7 +154,7 @@ def smm(input: Tensor, mat: Tensor) -> SparseTensor:
     return to_sparse(mm(input, mat))
 
 
-@answers("hspmm")
+@answers("hspmm", "hsmm")
 def hspmm(mat1: Tensor, mat2: Tensor) -> SparseTensor:
     """The product of a sparse and a dense matrix, of which rows are sparse and columns are dense."""
     return to_sparse(mm(mat1, mat2), 1)
@@ -169,9 +167,7 @@ def sspaddmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha:
 
 
 @answers("sampled_addmm")
-def sampled_addmm(
-    input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0, alpha: Any = 1.0, out: Tensor | None = None
-) -> SparseTensor:
+def sampled_addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0, alpha: Any = 1.0) -> SparseTensor:
     """``beta * input + alpha * mat1 @ mat2`` at the places of the sparse matrix *input*: nothing else is computed.
 
     >>> import polyad

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import polyad
 from polyad import Tensor
-from polyad.errors import IndexOutOfRange, NotSupported, ShapeError
+from polyad.errors import ArgumentTypeError, IndexOutOfRange, NotSupported, ShapeError
 
-from .conversion import coalesce, to_dense, to_sparse
+from .conversion import coalesce, merged, to_dense, to_sparse
 from .patterns import BLOCKS, Compressed, Coordinates
-from .tensor import SparseTensor, answers, coordinates, pack, unpack
+from .tensor import SparseTensor, answers, coordinates, pack, rebind, unpack
 from .validation import LayoutError
 
 
@@ -52,8 +53,9 @@ def transpose(input: Any, dim0: int, dim1: int) -> SparseTensor:
 
 
 @answers("permute")
-def permute(input: SparseTensor, *dims: Any) -> SparseTensor:
+def permute(input: SparseTensor, *order_of: Any, dims: Any = None) -> SparseTensor:
     """The dimensions in another order, sparse ones before dense ones."""
+    dims = order_of if dims is None else (dims,)
     given = dims[0] if len(dims) == 1 and not isinstance(dims[0], int) else dims
     order = [_dim("permute", dim, input.dim()) for dim in given]
     if sorted(order) != list(range(input.dim())):
@@ -90,6 +92,59 @@ def t(input: SparseTensor) -> SparseTensor:
     if input.dim() > 2:
         raise ShapeError("t: it is for matrices", operands={"self": input}, fix="use transpose(dim0, dim1)")
     return transpose(input, 0, 1) if input.dim() == 2 else input
+
+
+@answers("transpose_", "swapaxes_", "swapdims_")
+def transpose_(self: SparseTensor, dim0: int, dim1: int) -> SparseTensor:
+    """Exchange two dimensions in place."""
+    return rebind(self, transpose(self, dim0, dim1), "transpose_")
+
+
+@answers("t_")
+def t_(self: SparseTensor) -> SparseTensor:
+    """Transpose a matrix in place."""
+    return rebind(self, t(self), "t_")
+
+
+@answers("broadcast_to", "_sparse_broadcast_to")
+def broadcast_to(input: SparseTensor, size: Sequence[int]) -> SparseTensor:
+    """The elements repeated along dimensions of size 1, and along new ones in front, which are sparse."""
+    pattern, values = _coo("broadcast_to", input)
+    shape = tuple(int(one) for one in size)
+    ahead = len(shape) - input.dim()
+    old = (1,) * max(ahead, 0) + tuple(input.shape)
+    if ahead < 0 or not builtins.all(one in (1, wanted) for one, wanted in zip(old, shape)):
+        raise ShapeError(
+            f"broadcast_to: {tuple(input.shape)} does not broadcast to {shape}",
+            operands={"input": input},
+            fix="sizes of 1 may grow, and dimensions may be added in front",
+        )
+    sparse = ahead + pattern.sparse_dim
+    values = values.expand(pattern.nnz, *shape[sparse:])
+    rows = [pattern.indices.new_zeros(pattern.nnz)] * ahead + list(pattern.indices)
+    count, grown = pattern.nnz, False
+    for dim in reversed(range(sparse)):
+        if old[dim] == shape[dim]:
+            continue
+        # Each element as often as the dimension is long, the dimension's own index first.
+        places = polyad.arange(shape[dim], device=values.device).repeat_interleave(count)
+        rows = [row.repeat(shape[dim]) for row in rows]
+        rows[dim] = places
+        values = values.repeat(shape[dim], *[1] * (values.dim() - 1))
+        count, grown = count * shape[dim], True
+    indices = polyad.stack(rows) if rows else pattern.indices
+    found = Coordinates(indices, shape, pattern.coalesced and not grown)
+    return merged(values, found) if pattern.coalesced and grown else pack(values, found)
+
+
+@answers("__setitem__")
+def setitem(self: SparseTensor, key: Any, value: Any) -> NoReturn:
+    """Refused, as in PyTorch. Raises TypeError."""
+    raise ArgumentTypeError(
+        "assignment: elements of a sparse tensor are not assigned",
+        operands={"self": self},
+        fix="make another of its indices and values: polyad.sparse_coo_tensor",
+    )
 
 
 SparseTensor.T = SparseTensor.mT = property(t)  # type: ignore[assignment]
@@ -239,7 +294,7 @@ def squeeze(input: SparseTensor, dim: Any = None) -> SparseTensor:
 
 
 @answers("cat", "concat", "concatenate", method=False)
-def cat(tensors: Sequence[Any], dim: int = 0, *, out: Any = None) -> SparseTensor:
+def cat(tensors: Sequence[Any], dim: int = 0) -> SparseTensor:
     """COO tensors one behind another along *dim*."""
     if not all(isinstance(one, SparseTensor) for one in tensors):
         raise LayoutError(
@@ -283,7 +338,7 @@ def cat(tensors: Sequence[Any], dim: int = 0, *, out: Any = None) -> SparseTenso
 
 
 @answers("stack", method=False)
-def stack(tensors: Sequence[Any], dim: int = 0, *, out: Any = None) -> SparseTensor:
+def stack(tensors: Sequence[Any], dim: int = 0) -> SparseTensor:
     """COO tensors side by side in a new dimension."""
     if not all(isinstance(one, SparseTensor) for one in tensors):
         return cat(tensors, dim)

@@ -79,7 +79,10 @@ class SparseTensor(Tensor):
                 return func(*args, **kwargs or {})
         if found is None:
             raise _refusal(name, args)
-        return found(*args, **kwargs or {})
+        kwargs = dict(kwargs or {})
+        out = kwargs.pop("out", None)
+        result = found(*args, **kwargs)
+        return result if out is None else written(name, out, result)
 
     @property
     def layout(self) -> Any:
@@ -241,9 +244,20 @@ def rebind(target: Any, result: SparseTensor, op: str) -> SparseTensor:
             fix="write under polyad.no_grad(), or use the out-of-place form",
         )
     leaf = target._node if target.is_leaf else None
-    target._pattern, target._held = result._pattern, result._held
+    target._array, target._pattern, target._held = result._array, result._pattern, result._held
     target._node = result._node if result._node is not None else leaf
     return target
+
+
+def written(op: str, out: Any, result: Any) -> Any:
+    """*out*, which a function was given, with what it computed."""
+    if not isinstance(out, SparseTensor) and not isinstance(result, SparseTensor):
+        return out.copy_(result)
+    if not (isinstance(out, SparseTensor) and isinstance(result, SparseTensor) and out.layout is result.layout):
+        raise ArgumentTypeError(
+            f"{op}: out is of another layout than the result", operands={"out": out}, fix="leave out= out"
+        )
+    return rebind(out, result.to(out.dtype), op)
 
 
 def coordinates(tensor: Any) -> tuple[Coordinates, Tensor]:

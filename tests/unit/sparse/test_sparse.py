@@ -285,3 +285,44 @@ def test_printing() -> None:
         "tensor(crow_indices=tensor([0, 2]),\n       col_indices=tensor([0, 1]),\n"
         "       values=tensor([1., 1.]), size=(1, 2), nnz=2, layout=polyad.sparse_csr)"
     )
+
+
+@pytest.mark.parametrize("layout", ["sparse_coo", "sparse_csr"])
+def test_gradcheck_takes_sparse_inputs_and_outputs(layout: str) -> None:
+    leaf, other = in_layout(elements((4, 3)), layout).requires_grad_(), elements((3, 2)).requires_grad_()
+    assert gradcheck(lambda a, b: (a * 2, polyad.mm(a, b)), (leaf, other))
+    with pytest.raises(RuntimeError, match="gradient"):
+        gradcheck(lambda a: (a.detach() * 2 + a).to_dense(), (leaf,))
+
+
+def test_broadcasting() -> None:
+    dense, row = elements((4, 3)), elements((2, 1, 3), 1)
+    close(dense.to_sparse() * row.to_sparse(), dense * row)
+    close(dense.to_sparse() * row, dense * row)
+    close(row[0].to_sparse().broadcast_to((2, 4, 3)), row[0].expand(2, 4, 3))
+
+
+def test_out_and_in_place() -> None:
+    dense = elements((4, 3))
+    one, out = dense.to_sparse(), polyad.zeros(4, 3, dtype=polyad.float64, layout=polyad.sparse_coo)
+    assert polyad.mul(one, 2, out=out) is out
+    close(out, dense * 2)
+    close(one.clone().mul_(3).add_(one), dense * 4)
+    close(one.clone().t_(), dense.t())
+    target = elements((4, 3), 1)
+    assert target.clone().add_(one, alpha=2).equal(target + 2 * dense)
+    leaf = one.clone().requires_grad_()
+    with pytest.raises(RuntimeError, match="leaf"):
+        leaf.mul_(2)
+
+
+def test_equality_is_told_by_layout_and_places() -> None:
+    one = elements((4, 3)).to_sparse()
+    polyad.testing.assert_close(one, one.clone())
+    with pytest.raises(AssertionError, match="layouts differ"):
+        polyad.testing.assert_close(one, one.to_sparse_csr())
+    polyad.testing.assert_close(one, one.to_sparse_csr(), check_layout=False)
+    with pytest.raises(AssertionError, match="values"):
+        polyad.testing.assert_close(one, one * 2)
+    assert polyad.equal(one, one.clone())
+    assert not polyad.equal(one, one * 2)
