@@ -271,3 +271,15 @@ def fft_c2r(self: Tensor, dim: Sequence[int], normalization: int, last_dim_size:
     """To real numbers, of which the last dimension has *last_dim_size*."""
     sizes = [*[self.shape[one] for one in dim[:-1]], last_dim_size]
     return PUBLIC["fft.irfftn"].call(self, sizes, list(dim), norm=_SCALES[1][normalization])
+
+
+@carries_out("_pin_memory")
+def pin_memory(self: Tensor, device: Any = None) -> Tensor:
+    """A copy in memory that devices read quickly, where there is any."""
+    return self.pin_memory()
+
+
+@carries_out("_sparse_addmm")
+def sparse_addmm(self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """``beta * self + alpha * mat1 @ mat2``, where *mat1* is sparse."""
+    return PUBLIC["addmm"].call(self, mat1, mat2, beta=beta, alpha=alpha)

@@ -97,3 +97,15 @@ compile: Slot[Any] = Slot()
 
 capture: Slot[Any] = Slot()
 """`polyad.jit.capture`."""
+
+sparse_parts: Slot[Any] = Slot()
+"""``sparse_parts(tensor)``: the tensors that a sparse one is made of, its size, and whether it is coalesced."""
+
+sparse_tensor: Slot[Any] = Slot()
+"""``sparse_tensor(layout, parts, size, coalesced)``: the inverse."""
+
+sparse_zeros: Slot[Any] = Slot()
+"""``sparse_zeros(op, layout, shape, dtype, device)``: a sparse tensor without specified elements."""
+
+sparse_rows: Slot[Any] = Slot()
+"""``sparse_rows(table, index, padding_idx, by_frequency)``: rows of a table whose gradient is a sparse tensor."""

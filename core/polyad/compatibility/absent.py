@@ -31,9 +31,7 @@ class Absence(NamedTuple):
     instead: str
 
 
-_SPARSE = Absence(
-    "tensors are dense", "a dense tensor; polyad.zeros(size).index_put(indices, values) makes one of parts"
-)
+_SPARSE = Absence("it is for one vendor's matrices, or for a test of PyTorch's own", "Tensor.to_sparse_bsr, or a mask")
 
 _ONE_PROCESS = Absence(
     "a model is trained by a single process",

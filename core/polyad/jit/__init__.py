@@ -9,7 +9,7 @@ expanding.py   ops taken apart while they are recorded
 """
 
 from importlib import import_module
-from typing import Any, TypeVar
+from typing import Any
 
 from ..compatibility.absent import lacking
 from . import annotations as annotations
@@ -18,6 +18,8 @@ from .general import generalise
 from .scripting import (
     Attribute,
     Final,
+    _overload as _overload,
+    _overload_method as _overload_method,
     annotate,
     export,
     ignore,
@@ -27,6 +29,7 @@ from .scripting import (
     isinstance_ as isinstance,
     script,
     script_if_tracing,
+    script_if_tracing as _script_if_tracing,
     script_method,
     unused,
 )
@@ -43,16 +46,6 @@ def __getattr__(name: str) -> Any:
         return _absent(name)
     found = globals()[name] = getattr(import_module("polyad.torchscript"), name)
     return found
-
-
-T = TypeVar("T")
-
-_script_if_tracing = script_if_tracing
-
-
-def _overload_method(func: T) -> T:
-    """A decorator of methods that say another signature of the next one: they stay what they are, and it wins."""
-    return func
 
 
 __all__ = [

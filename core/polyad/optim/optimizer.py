@@ -24,16 +24,18 @@ from typing import Any, ClassVar, TypeVar
 from ..arguments import Explained, check_type, explained_call
 from ..base.dtypes import float32, float64, get_default_dtype
 from ..base.kinds import State
+from ..base.memory_formats import strided
 from ..base.shapes_and_strides import has_internal_overlap
 from ..base.state import state as thread, user_line, warn_user
 from ..dispatch.modes import Setting
-from ..dispatch.overriding import DISPATCHED, class_dispatch, dispatching
+from ..dispatch.overriding import DISPATCHED, class_dispatch, dispatching, watching
 from ..errors import ArgumentError, ArgumentTypeError, NotSupported, PolyadError, describe
 from ..history.grad_mode import enable_grad, set_grad_enabled
 from ..history.hooks import RemovableHandle, register
 from ..ops.creation.factories import tensor
 from ..ops.pointwise.complex_numbers import view_as_real
 from ..tensor import Tensor
+from .sparse_gradients import SparseGradient
 from .step_hooks import ON_ALL, register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
 __all__ = ["MissingKey", "Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]
@@ -175,7 +177,7 @@ class Optimizer(Explained):
                 fix="pass the tensor it was computed from, or its .detach().requires_grad_()",
             )
         data = param.data  # empty if a lazy parameter has no shape yet
-        if has_internal_overlap(data.shape, data.stride()):
+        if data.layout is strided and has_internal_overlap(data.shape, data.stride()):
             raise ArgumentError(
                 f"{name}: several elements of {label} are one place in memory",
                 operands={label: param},
@@ -200,12 +202,30 @@ class Optimizer(Explained):
                 set_grad_enabled(bool(group.get("differentiable"))),
                 _dispatch_of(group["params"]),
             ):
-                self._step_group(group, line)
+                self._step_group(self._without_sparse(group) if watching else group, line)
         return loss
 
     def _step_group(self, group: dict[str, Any], line: str) -> None:
         """Change the parameters of *group*; *line* is the user's."""
         raise NotSupported(f"{type(self).__name__}: step is not defined", fix="define step(self, closure=None)")
+
+    def _without_sparse(self, group: dict[str, Any]) -> dict[str, Any]:
+        """Step the parameters whose gradients are sparse; returns the group of the others."""
+        others = []
+        for param in group["params"]:
+            if param._grad is None or param._grad.layout is strided:
+                others.append(param)
+            else:
+                self._step_sparse(param, param._grad, group)
+        return group if len(others) == len(group["params"]) else {**group, "params": others}
+
+    def _step_sparse(self, param: Tensor, grad: Any, group: dict[str, Any]) -> None:
+        """Change *param* by a sparse gradient."""
+        raise SparseGradient(
+            f"{type(self).__name__} does not support sparse gradients",
+            operands={"grad": grad},
+            fix="use SparseAdam, SGD or Adagrad, or layers with sparse=False",
+        )
 
     def _rows(self, group: dict[str, Any], *names: str) -> list[tuple[Tensor, ...]]:
         """For each parameter with a gradient: the parameter, the gradient, and its state of these names.

@@ -33,7 +33,7 @@ from ..base.shapes_and_strides import Size, contiguous_strides, element_strides,
 from ..base.state import UNDER_INFERENCE, state
 from ..dispatch.catalogue import PUBLIC
 from ..dispatch.effects import Effect, Record, Result, declare
-from ..dispatch.overriding import dispatch_disabled, functions_off, made
+from ..dispatch.overriding import disabled, dispatch_disabled, functions_off, made
 from ..errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -195,10 +195,10 @@ class Tensor(TensorMethods):
         requires_grad: bool = False,
         **unused: Any,
     ) -> T:
-        """An object of *cls*, which has ``__torch_dispatch__``, of a shape, dtype and device, and without elements:
-        what is computed with it is what the class answers.
+        """An object of *cls*, which has ``__torch_dispatch__`` or a ``__torch_function__`` of its own, of a shape,
+        dtype and device, and without elements: what is computed with it is what the class answers.
         """
-        if not (isinstance(cls, type) and issubclass(cls, Tensor) and cls.__torch_dispatch__ is not dispatch_disabled):
+        if not (isinstance(cls, type) and issubclass(cls, Tensor) and _answers(cls)):
             raise wrong_type(
                 "_make_wrapper_subclass", "cls", cls, "a class derived from Tensor with a __torch_dispatch__"
             )
@@ -268,7 +268,7 @@ class Tensor(TensorMethods):
 
     @property
     def layout(self) -> MemoryLayout:
-        """`polyad.strided`: polyad has no sparse tensors."""
+        """`polyad.strided`; of a sparse tensor its own."""
         return strided
 
     @property
@@ -825,6 +825,13 @@ def _showing(function: str, tensor: Tensor, storage: Any) -> Tensor:
             fix="pass storage.untyped() to read its bytes as another dtype",
         )
     return tensor.set_(storage)
+
+
+def _answers(cls: Any) -> bool:
+    """Whether a class derived from Tensor answers for its objects, so that these need no elements."""
+    plain: Any = Tensor.__torch_function__
+    function = getattr(cls.__torch_function__, "__func__", disabled)
+    return cls.__torch_dispatch__ is not dispatch_disabled or function not in (disabled, plain.__func__)
 
 
 def _with_data(tensor: Tensor, value: Tensor) -> Tensor:

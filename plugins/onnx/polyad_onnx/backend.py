@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import onnx
 from onnx.backend.base import Backend, BackendRep
 
-import onnx
 import polyad
 from polyad import Tensor
 

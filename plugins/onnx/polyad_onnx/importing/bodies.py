@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import onnx.defs
-
 import onnx
+import onnx.defs
 from onnx import numpy_helper
+
 from polyad import Tensor
 from polyad.errors import SerializationError, safe_repr
 

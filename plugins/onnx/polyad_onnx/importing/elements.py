@@ -12,10 +12,10 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
-
 import onnx
-import polyad
 from onnx import numpy_helper
+
+import polyad
 from polyad import Tensor
 from polyad.errors import PolyadError, SerializationError, safe_repr
 

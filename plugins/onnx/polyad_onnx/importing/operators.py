@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import onnx
+
 from polyad.errors import PolyadError, SerializationError, safe_repr
 
 from .elements import ElementType

@@ -18,8 +18,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-
 import onnx
+
 from polyad.errors import SerializationError, safe_repr
 
 from . import bodies

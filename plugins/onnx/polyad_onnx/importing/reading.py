@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
-import onnx
 from polyad.errors import ArgumentTypeError, SerializationError, safe_repr
 from polyad.files import is_remote, opened
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-
 from onnx import TensorProto
 
 from ..elements import array_of, element_type
