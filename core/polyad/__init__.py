@@ -193,7 +193,7 @@ if TYPE_CHECKING:
 
 _provided.capture.fill_later(f"{__name__}.jit", "capture")
 _provided.class_dispatch.fill_later(f"{__name__}.aten.dispatching", "of_classes")
-_provided.compile.fill_later(f"{__name__}.compiler", "compile")
+_provided.compile_forward.fill_later(f"{__name__}.compiler.entry", "compile_forward")
 _moved.forward()
 _unfound.ask(_moved.find, _mounted.find, _absent.find, _unknown.find)
 
