@@ -193,11 +193,11 @@ if TYPE_CHECKING:
 
 _provided.capture.fill_later(f"{__name__}.jit", "capture")
 _provided.class_dispatch.fill_later(f"{__name__}.aten.dispatching", "of_classes")
-_provided.compile.fill_later(f"{__name__}.compiler", "compile")
 _provided.sparse_parts.fill_later(f"{__name__}.sparse.conversion", "parts_of")
 _provided.sparse_tensor.fill_later(f"{__name__}.sparse.conversion", "of_parts")
 _provided.sparse_zeros.fill_later(f"{__name__}.sparse.creation", "zeros")
 _provided.sparse_rows.fill_later(f"{__name__}.sparse.embeddings", "rows")
+_provided.compile_forward.fill_later(f"{__name__}.compiler.entry", "compile_forward")
 _moved.forward()
 _unfound.ask(_moved.find, _mounted.find, _absent.find, _unknown.find)
 

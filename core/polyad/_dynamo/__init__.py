@@ -16,7 +16,7 @@ from ..compiler import (
     list_backends,
     reset,
 )
-from ..compiler.eager import OptimizedModule, compile
+from ..compiler.entry import OptimizedModule, compile
 from ..compiler.settings import dynamo as config
 from . import eval_frame, utils
 

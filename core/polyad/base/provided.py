@@ -92,8 +92,8 @@ reduced: Slot[Any] = Slot()
 class_dispatch: Slot[Any] = Slot()
 """`polyad.aten.dispatching.of_classes`: the mode that gives calls to ``__torch_dispatch__`` of classes."""
 
-compile: Slot[Any] = Slot()
-"""`polyad.compile`."""
+compile_forward: Slot[None] = Slot()
+"""`polyad.nn.Module.compile`."""
 
 capture: Slot[Any] = Slot()
 """`polyad.jit.capture`."""

@@ -84,7 +84,13 @@ ABSENT: dict[str, Absence] = {
     **dict.fromkeys(
         EXPORTED, Absence("models are not exported", "polyad.jit.capture(f, *inputs), whose nodes can be read")
     ),
-    **dict.fromkeys(COMPILED, Absence("there is no compiler yet", "polyad.jit.capture(f, *inputs) for a graph of ops")),
+    **dict.fromkeys(
+        COMPILED,
+        Absence(
+            "this part of the compiler is PyTorch's own",
+            "polyad.compile, or polyad.jit.capture(f, *inputs) for a graph of ops",
+        ),
+    ),
     **dict.fromkeys(
         MASKED_BLOCKS,
         Absence("masks are not compiled", "polyad.nn.functional.scaled_dot_product_attention(attn_mask=)"),

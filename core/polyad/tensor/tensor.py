@@ -50,6 +50,7 @@ from ..errors import (
 from ..history.hooks import RemovableHandle, register
 from ..history.node import Leaf, Node, Output, add_hook
 from .methods import TensorMethods
+from .pending import PendingArray, settle
 from .storage import INFERENCE, InferenceView, Storage, UnrecordedViewOf, ViewOf
 from .subclasses import PROTOCOLS, NoArray, of_class, prepare
 
@@ -217,6 +218,10 @@ class Tensor(TensorMethods):
     __torch_dispatch__ = dispatch_disabled
 
     def _make_storage(self) -> Storage:
+        if self._array.__class__ is PendingArray:
+            settle(self)
+            if self._storage is not None:
+                return self._storage
         storage = self._storage = Storage(self._array, self._type.backend, self._type.dtype.itemsize)
         return storage
 
@@ -322,6 +327,7 @@ class Tensor(TensorMethods):
     @property
     def grad_fn(self) -> Node | None:
         """The node of the op that computed this tensor, None for a leaf."""
+        settle(self)
         node = self._node
         if isinstance(node, Output):
             return node.parent
@@ -330,6 +336,7 @@ class Tensor(TensorMethods):
     @property
     def output_nr(self) -> int:
         """Which of its op's results this tensor is."""
+        settle(self)
         return self._node.number if isinstance(self._node, Output) else 0
 
     @property
@@ -411,10 +418,12 @@ class Tensor(TensorMethods):
                 operands={"self": self},
                 fix="clone() it outside of inference_mode",
             )
+        settle(self)
         return 0 if self._storage is None else self._storage.version
 
     @property
     def _base(self) -> Tensor | None:
+        settle(self)
         return None if self._view is None else self._view.base
 
     def _is_view(self) -> bool:
@@ -472,6 +481,7 @@ class Tensor(TensorMethods):
 
     def data_ptr(self) -> int:
         """The address (or handle number) of the first element; 0 if there is none."""
+        settle(self)
         return 0 if 0 in self._array.shape else self._type.backend.data_ptr(self._array)
 
     # ------------------------------------------------------------------------------------------------ autograd
@@ -542,6 +552,7 @@ class Tensor(TensorMethods):
     @property
     def retains_grad(self) -> bool:
         """Whether `retain_grad` was called on this non-leaf tensor."""
+        settle(self)
         return self._node is not None and self._node.retain is not None
 
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:

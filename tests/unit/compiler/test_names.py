@@ -1,22 +1,15 @@
-"""`polyad.compile` while nothing compiles: PyTorch's programs run, and see what they would see there."""
+"""`polyad.compile` and the names beside it, as PyTorch's programs use them."""
 
 from __future__ import annotations
 
 import copy
 import functools
 import pickle
-import warnings
 
 import pytest
 
 import polyad
 from polyad import nn
-from polyad.base import state
-
-
-@pytest.fixture(autouse=True)
-def _nobody_was_told(monkeypatch):
-    monkeypatch.setattr(state, "_warned", set())
 
 
 @pytest.fixture
@@ -24,32 +17,11 @@ def model():
     return nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4))
 
 
-def told_once(call):
-    with warnings.catch_warnings(record=True) as seen:
-        warnings.simplefilter("always")
-        result = call()
-    assert [str(one.message)[:40] for one in seen] == ["compile: polyad has no compiler yet, so "]
-    assert seen[0].filename == __file__
-    return result
-
-
 def double(x):
     """Twice as much."""
     return 2 * x
 
 
-def test_one_warning_whatever_is_compiled(model):
-    def program():
-        for backend in ("inductor", "eager", double):
-            polyad.compile(model, backend=backend)
-        polyad.compile(double)(1)
-        model.compile()
-        polyad._dynamo.optimize("eager")(double)
-
-    told_once(program)
-
-
-@pytest.mark.filterwarnings("ignore:compile:UserWarning")
 class TestFunctions:
     @pytest.mark.parametrize(
         "compiled",
@@ -112,7 +84,6 @@ class TestFunctions:
             call()
 
 
-@pytest.mark.filterwarnings("ignore:compile:UserWarning")
 class TestModules:
     def test_state_has_the_prefix_of_pytorch(self, model):
         compiled = polyad.compile(model)
@@ -203,9 +174,16 @@ class TestModules:
         names = list(model.state_dict())
         expected = model(x)
         assert model.compile(mode="default", fullgraph=True) is None
+        for _ in range(3):
+            assert polyad.equal(model.train(False)(x), model(x))
+        model.train()
         assert list(model.state_dict()) == names
         assert polyad.equal(model(x), expected)
-        assert copy.deepcopy(model)(x).shape == (5, 4)
+        other = copy.deepcopy(model)
+        nn.init.zeros_(other[1].weight)
+        nn.init.ones_(other[1].bias)
+        assert polyad.equal(other(x), polyad.ones(5, 4))
+        assert pickle.loads(pickle.dumps(other)).state_dict().keys() == model.state_dict().keys()
 
 
 def test_switches_are_kept():
@@ -225,6 +203,86 @@ def test_switches_are_kept():
         dynamo.nothing()
     polyad._dynamo.reset()
     polyad._dynamo.mark_dynamic(polyad.ones(2), 0)
+
+
+class TestStances:
+    def test_eager(self):
+        compiled = polyad.compile(double)
+        with polyad.compiler.set_stance("force_eager"):
+            compiled(polyad.ones(2))
+        assert not compiled._region.programs
+
+    def test_no_more_records(self):
+        compiled = polyad.compile(lambda x, n: x * n)
+        x = polyad.ones(2)
+        for _ in range(2):
+            compiled(x, 2)
+        with polyad.compiler.set_stance("eager_on_recompile"):
+            assert compiled(x, 3).tolist() == [3, 3]
+            assert compiled(x.double(), 3).tolist() == [3, 3]
+        (program,) = compiled._region.programs.values()
+        assert len(program.recordings) == 1
+        with polyad.compiler.set_stance("fail_on_recompile"):
+            compiled(x, 2)
+            with pytest.raises(RuntimeError, match="differs"):
+                compiled(x, 5)
+
+    def test_names(self):
+        with pytest.raises(RuntimeError, match="no stance"):
+            polyad.compiler.set_stance("fast")
+
+
+def test_whole_graphs_read_no_data():
+    @polyad.compile(fullgraph=True)
+    def step(x):
+        y = x * 2
+        return y.sum().item()
+
+    with pytest.raises(RuntimeError, match=r"item\(\) reads data") as error:
+        step(polyad.ones(2))
+    assert "test_names.py:" in str(error.value)
+    whole = polyad.compile(lambda x: x * 2, fullgraph=True)
+    assert [whole(polyad.ones(1)).item() for _ in range(3)] == [2, 2, 2]
+
+
+def test_a_backend_sees_the_graph():
+    seen = []
+
+    @polyad.compile(backend=lambda graph, inputs: seen.append(([node.name for node in graph], inputs)))
+    def step(x):
+        return x.exp() * 2
+
+    x = polyad.ones(2)
+    for _ in range(3):
+        step(x)
+    ((names, inputs),) = seen
+    assert names == ["exp", "mul"]
+    assert inputs[0] is x
+
+
+def test_explanations():
+    @polyad.compile
+    def step(x):
+        y = x * 2
+        if y.sum() > 0:
+            return y.exp()
+        return y
+
+    for _ in range(3):
+        step(polyad.ones(2))
+    lines = polyad.compiler.explain(step).splitlines()
+    assert "float32 (2,)" in lines[1]
+    assert "until item at test_names.py:" in lines[2]
+    with pytest.raises(TypeError, match="explain"):
+        polyad.compiler.explain(double)
+
+
+def test_reset_forgets():
+    compiled = polyad.compile(double)
+    compiled(polyad.ones(2))
+    assert compiled._region.programs
+    polyad.compiler.reset()
+    assert not compiled._region.programs
 
 
 def test_the_rest_of_the_namespace_changes_nothing():
