@@ -50,4 +50,4 @@ def test_modules_that_nobody_knows_are_not_found():
 
 def test_what_is_absent_is_no_data():
     with pytest.raises((pickle.PicklingError, AttributeError)):
-        pickle.dumps(polyad.export.ExportedProgram)
+        pickle.dumps(polyad.nested.nested_tensor)

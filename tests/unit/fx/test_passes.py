@@ -223,6 +223,7 @@ def test_numbers_that_are_read_are_refused() -> None:
 
 
 def test_what_was_captured_is_a_graph_that_can_be_edited() -> None:
+    torch.manual_seed(0)  # a layer norm of nearly equal numbers would enlarge the rounding of a product
     model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.LayerNorm(4)).eval()
     x = torch.randn(2, 3)
     captured = torch.jit.capture(lambda x: model(x).mul_(2) + torch.zeros(4), x)
