@@ -70,7 +70,7 @@ EXPORTED = (
     *_in(
         "export",
         """
-        Constraint FlatArgsAdapter UnflattenedModule register_dataclass unflatten
+        Constraint
         """,
     ),
 )

@@ -17,6 +17,7 @@ from typing import Any, Final
 from ..aten.overloads import OpOverload, overload
 from ..aten.splitting import SPLIT
 from ..aten.table import AS_THEY_ARE, TWO_OVERLOADS, aten_call
+from ..base.trees import plain
 from ..dispatch.catalogue import OPS, PUBLIC
 from ..dispatch.declared import Op
 from ..dispatch.effects import Effect
@@ -27,7 +28,7 @@ from ..graph.graph import Graph
 from ..graph.structure import Ref, leaves_of
 from ..jit.capture import Capture, captured, names_of_members
 from ..jit.general import generalise
-from .exported_program import ExportedModule, ExportedProgram
+from .exported_program import ExportedModule, ExportedProgram, ModuleCallEntry
 from .exporting import as_before
 
 __all__ = ["CustomDecompTable", "default_decompositions"]
@@ -150,7 +151,7 @@ def decomposed(program: ExportedProgram, table: Mapping[Any, Callable[..., Any]]
         raise NotSupported(
             "run_decompositions: the program has no example", fix="export the model again, or save it with its example"
         )
-    args, kwargs = program.example_inputs
+    args, kwargs = plain(program.example_inputs)
     replayed = Replay(program)
     dims = {
         value.name: {dim: item for dim, item in enumerate(value.sizes) if not isinstance(item, int)}
@@ -165,7 +166,8 @@ def decomposed(program: ExportedProgram, table: Mapping[Any, Callable[..., Any]]
 
     with as_before(replayed.module):
         graph = generalise(replayed, args, kwargs, dims=dims, ranges=ranges, capture=capture)
-    return ExportedProgram(graph, program._state, program.call_spec, program.module_call_graph, program.example_inputs)
+    entries_left = [ModuleCallEntry(entry.fqn) for entry in program.module_call_graph]
+    return ExportedProgram(graph, program._state, program.call_spec, entries_left, program.example_inputs)
 
 
 class Replay:

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace as exchanged
 from typing import Any, ClassVar, Final
 
+from ..base.trees import plain
 from ..errors import ArgumentTypeError, ConditionError, NotSupported, OptionError, safe_repr
 from ..graph.expressions import SizeRef
 from ..jit.capture import names_of_inputs
@@ -309,9 +310,9 @@ def resolved(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic
             f"export: dynamic_shapes is for {safe_repr(dynamic_shapes)}, and the arguments are {', '.join(given)}",
             fix="give a dict with the names of all arguments, or a tuple with an entry for each",
         )
-    names = names_of_inputs(module, (args, kwargs))
+    names = names_of_inputs(module, plain((args, kwargs)))
     for name, item in dynamic_shapes.items():
-        _read(shapes, names, name, given[name], item)
+        _read(shapes, names, name, plain(given[name]), plain(item))
     return shapes
 
 

@@ -7,15 +7,16 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace as exchanged
 from typing import Any, NamedTuple, NoReturn
 
-from ..base.trees import Tree
+from ..base.trees import Tree, flatten, plain
 from ..errors import NotSupported, ShapeError
 from ..graph.expressions import Expression, SizeRef
 from ..graph.graph import Graph
 from ..graph.sizes import symbols_of_inputs
-from ..graph.structure import Ref, leaves
+from ..graph.structure import NumberRef, Ref, leaves, replace
 from ..nn.modules.module import Module
 from ..nn.parameter import Parameter
 from ..tensor import Tensor
+from .calls import SubmoduleCall
 from .graph_signature import (
     ConstantArgument,
     ExportGraphSignature,
@@ -60,10 +61,48 @@ class ModuleCallSignature:
 
 @dataclass
 class ModuleCallEntry:
-    """A module of the exported model by its path; the signature if it was to be preserved."""
+    """A module of the exported model by its path; the signature if it was to be preserved.
+
+    Attributes:
+        call: the call of which the signature tells.
+    """
 
     fqn: str
     signature: ModuleCallSignature | None = None
+    call: SubmoduleCall | None = field(default=None, repr=False)
+
+
+def entry_of(path: str, call: SubmoduleCall | None, graph: Graph) -> ModuleCallEntry:
+    """The entry of a submodule, with the call that is to be preserved."""
+    if call is None:
+        return ModuleCallEntry(path)
+    names = names_of_values(graph)
+    inputs, in_spec = flatten(_stand_ins((call.args, call.kwargs)))
+    outputs, out_spec = flatten(_stand_ins(call.result))
+    given, returned = [
+        [_argument(_ref_of_stand_in(leaf), names, "") for leaf in leaves] for leaves in (inputs, outputs)
+    ]
+    return ModuleCallEntry(path, ModuleCallSignature(given, returned, in_spec, out_spec), call)
+
+
+class _StandIn:
+    """A leaf for what is a tuple to others."""
+
+    def __init__(self, ref: Ref) -> None:
+        self.ref = ref
+
+
+def _stand_ins(structure: Any) -> Any:
+    return replace(structure, Ref, _StandIn)
+
+
+def _ref_of_stand_in(leaf: Any) -> Any:
+    return leaf.ref if isinstance(leaf, _StandIn) else leaf
+
+
+def structure_of(structure: Any) -> Any:
+    """*structure* of a graph with numbers in place of what stands for tensors and numbers."""
+    return replace(structure, (Ref, NumberRef, Expression), lambda leaf: 0)
 
 
 @dataclass
@@ -177,7 +216,13 @@ class ExportedProgram:
         A call is checked: RuntimeError for a tensor of another dtype or of sizes that the program does not hold for,
         named by symbol, tensor and dimension. *check_guards* has no effect.
         """
-        return ExportedModule(self.graph, self._state)
+        return ExportedModule(self.graph, self._state, self.built_spec)
+
+    @property
+    def built_spec(self) -> Tree | None:
+        """The structure of results, if objects of registered classes are to be built; None if there are none."""
+        wanted = self.call_spec.out_spec
+        return None if flatten(structure_of(self.graph.outputs))[1] == wanted else wanted
 
     def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Raises RuntimeError: what is called is `module`."""
@@ -211,7 +256,7 @@ class ExportedProgram:
 
 
 def _signature(graph: Graph, state: State) -> ExportGraphSignature:
-    labels = _names_of_values(graph)
+    labels = names_of_values(graph)
     names = {id(constant.tensor): labels[constant.value.number] for constant in graph.constants}
     inputs = []
     for name, tensor in state.tensors.items():
@@ -226,7 +271,7 @@ def _signature(graph: Graph, state: State) -> ExportGraphSignature:
     return ExportGraphSignature(inputs, [*_mutations(graph, state, labels), *_outputs(graph, labels)])
 
 
-def _names_of_values(graph: Graph) -> list[str]:
+def names_of_values(graph: Graph) -> list[str]:
     """What each value is called: its tensor's name, and which of the tensor's values it is, if not the first."""
     counts: list[int] = []
     for value in graph.values:
@@ -272,9 +317,9 @@ def _mutations(graph: Graph, state: State, labels: list[str]) -> list[OutputSpec
 class ExportedModule(Module):
     """A module that replays a graph, with parameters and buffers where the exported model had them."""
 
-    def __init__(self, graph: Graph, state: State) -> None:
+    def __init__(self, graph: Graph, state: State, out_spec: Tree | None = None) -> None:
         super().__init__()
-        self._graph, self._exported = graph, state
+        self._graph, self._exported, self._out_spec = graph, state, out_spec
         for name, tensor in state.tensors.items():
             *path, last = name.split(".")
             owner: Module = self
@@ -301,7 +346,9 @@ class ExportedModule(Module):
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Replay the graph."""
-        return self.graph(*args, **kwargs)
+        args, kwargs = plain((args, kwargs))
+        result = self.graph(*args, **kwargs)
+        return result if self._out_spec is None else self._out_spec.build(flatten(result)[0])
 
     def train(self, mode: bool = True) -> NoReturn:
         """Raises NotImplementedError: what depends on the mode, as dropout, is in the graph as it was exported."""
@@ -324,4 +371,4 @@ class ExportedModule(Module):
         new = {**tensors, **constants}
         bound = [exchanged(one, tensor=new[name]) for one, name in zip(graph.constants, self._places, strict=True)]
         other = exchanged(graph, constants=bound, _asked=[], _fixed={})
-        return ExportedModule(other, State(tensors, set(self._exported.temporary), constants))
+        return ExportedModule(other, State(tensors, set(self._exported.temporary), constants), self._out_spec)

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from ..base.trees import flatten
+from ..base.trees import plain
 from ..errors import ArgumentError, ArgumentTypeError, BakedSize, NotSupported, describe
 from ..graph.expressions import Expression, SizeRef
 from ..graph.graph import Graph, nodes_within
-from ..graph.structure import NumberRef, Ref, leaves_of, replace
+from ..graph.structure import leaves_of
 from ..graph.values import Scalar
 from ..history.grad_mode import no_grad
 from ..jit.capture import BakedValueWarning
@@ -19,8 +19,9 @@ from ..jit.general import generalise
 from ..nn.modules.module import Module
 from ..random.generator import default_generator
 from ..tensor import Tensor
+from .calls import Rebuilding, SubmoduleCall, recording
 from .dynamic_shapes import Shapes, resolved
-from .exported_program import CallSpec, ExportedProgram, ModuleCallEntry, State
+from .exported_program import CallSpec, ExportedProgram, State, entry_of
 
 __all__ = ["draft_export", "export"]
 
@@ -71,9 +72,10 @@ def export(
         raise ArgumentTypeError(f"export: args is {describe(args)}, no tuple", fix="pass (x,) for one argument x")
     named = dict(kwargs or {})
     shapes = resolved(mod, args, named, dynamic_shapes)
-    with as_before(mod):
-        graph = _graph_of(mod, args, named, shapes)
-    return _program(mod, args, named, graph)
+    function, given = Rebuilding(mod, args, named), plain((args, named))
+    with as_before(mod), recording(mod, preserve_module_call_signature) as calls:
+        graph = _graph_of(function, given[0], given[1], shapes)
+    return _program(function, args, named, graph, calls())
 
 
 def draft_export(
@@ -97,8 +99,9 @@ def draft_export(
         shapes = resolved(mod, args, named, dynamic_shapes)
         shapes.dims = {name: dict.fromkeys(sizes, ...) for name, sizes in shapes.dims.items()}
         shapes.must, shapes.ranges = [], {}
-        with as_before(mod):
-            graph = _graph_of(mod, args, named, shapes)
+        function, given = Rebuilding(mod, args, named), plain((args, named))
+        with as_before(mod), recording(mod, preserve_module_call_signature) as calls:
+            graph = _graph_of(function, given[0], given[1], shapes)
         fixed = [
             f"dim {dim} of {value.name}"
             for value in graph.inputs
@@ -106,22 +109,24 @@ def draft_export(
             if not isinstance(value.sizes[dim], Expression)
         ]
         warnings.warn(f"draft_export: fixed are {', '.join(fixed)}: {error}", UserWarning, stacklevel=2)
-    return _program(mod, args, named, graph)
+    return _program(function, args, named, graph, calls())
 
 
-def _program(mod: Module, args: tuple[Any, ...], kwargs: dict[str, Any], graph: Graph) -> ExportedProgram:
+def _program(
+    function: Rebuilding,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    graph: Graph,
+    calls: Mapping[str, SubmoduleCall],
+) -> ExportedProgram:
     _check_reads(graph)
-    specs = CallSpec(flatten((args, kwargs))[1], flatten(structure_of(graph.outputs))[1])
-    entries = [ModuleCallEntry(path) for path, _ in mod.named_modules()]
+    mod = function.__self__
+    entries = [entry_of(path, calls.get(path), graph) for path, _ in mod.named_modules()]
+    specs = CallSpec(function.given, function.structure)
     return ExportedProgram(graph, _state_of(mod, graph), specs, entries, (args, kwargs))
 
 
-def structure_of(structure: Any) -> Any:
-    """*structure* of a graph with numbers in place of what stands for tensors and numbers."""
-    return replace(structure, (Ref, NumberRef, Expression), lambda leaf: 0)
-
-
-def _graph_of(mod: Module, args: tuple[Any, ...], kwargs: dict[str, Any], shapes: Shapes) -> Graph:
+def _graph_of(mod: Rebuilding, args: tuple[Any, ...], kwargs: dict[str, Any], shapes: Shapes) -> Graph:
     if not leaves_of((args, kwargs), Tensor):
         raise ArgumentTypeError("export: no example is a tensor", fix="pass example tensors")
     graph = generalise(mod, args, kwargs, dims=shapes.dims, ranges=shapes.ranges)

@@ -15,11 +15,12 @@ from ..errors import ArgumentTypeError, InvalidGraph, SerializationError, safe_r
 from ..files import is_remote
 from ..graph.graph import Graph
 from ..graph.parsing import parse
+from ..graph.structure import Ref, replace
 from ..random.generator import Generator
 from ..serialization import load as load_file, save as save_file
 from ..tensor import Tensor
-from .exported_program import CallSpec, ExportedProgram, ModuleCallEntry, State
-from .exporting import structure_of
+from .calls import SubmoduleCall
+from .exported_program import CallSpec, ExportedProgram, State, entry_of, names_of_values, structure_of
 
 __all__ = ["load", "save"]
 
@@ -99,6 +100,7 @@ def save(
         "temporary": sorted(state.temporary),
         "others": state.constants,
         "modules": [entry.fqn for entry in ep.module_call_graph],
+        "calls": {one.fqn: _call_by_names(one.call, graph) for one in ep.module_call_graph if one.call is not None},
     }
     save_file({**content, "examples": ep.example_inputs, "extra_files": extra}, f, format="polyad")
 
@@ -141,6 +143,29 @@ def load(
         if isinstance(saved, dict) and isinstance(saved.get(name), (str, bytes)):
             extra_files[name] = saved[name]  # type: ignore[index]
     return program
+
+
+def _call_by_names(call: SubmoduleCall, graph: Graph) -> Any:
+    """A call as data, with ``{"value": name}`` for a value."""
+    names = names_of_values(graph)
+    return replace(tuple(call), Ref, lambda ref: {"value": names[ref.number]})
+
+
+def _call_of(data: Any, numbers: Mapping[str, int]) -> SubmoduleCall:
+    """The call that `_call_by_names` wrote. Raises `_Wrong` for what is none."""
+
+    def of(item: Any) -> Any:
+        if isinstance(item, dict):
+            if item.keys() == {"value"}:
+                if not isinstance(item["value"], str) or item["value"] not in numbers:
+                    raise _Wrong("a call of a submodule names no value of the graph")
+                return Ref(numbers[item["value"]])
+            return {key: of(part) for key, part in item.items()}
+        return type(item)(map(of, item)) if type(item) in (list, tuple) else item
+
+    if not (isinstance(data, tuple) and len(data) == 3 and isinstance(data[0], tuple) and isinstance(data[1], dict)):
+        raise _Wrong("a call of a submodule is not described as one")
+    return SubmoduleCall(*of(data))
 
 
 class _Wrong(Exception):
@@ -187,7 +212,9 @@ def _program(content: Mapping[str, Any]) -> ExportedProgram:
     _check_constants(graph)
     used = {id(constant.tensor) for constant in graph.constants}
     others = {name: tensor for name, tensor in content["others"].items() if id(tensor) in used}
-    entries = [ModuleCallEntry(path) for path in content["modules"]]
+    calls, numbers = content.get("calls"), {name: number for number, name in enumerate(names_of_values(graph))}
+    known_calls = {} if not isinstance(calls, dict) else {path: _call_of(data, numbers) for path, data in calls.items()}
+    entries = [entry_of(path, known_calls.get(path), graph) for path in content["modules"]]
     specs = CallSpec(flatten(structure_of(graph.arguments))[1], flatten(structure_of(graph.outputs))[1])
     state = State(tensors, set(content["temporary"]), others)
     examples = content.get("examples")

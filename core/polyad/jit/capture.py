@@ -196,6 +196,10 @@ class Capture(Mode):
         self._given.append(tensor)
         return Ref(self._new(tensor, name) if number is None else number)
 
+    def ref(self, tensor: Tensor) -> Ref:
+        """What stands for a tensor as it is now."""
+        return self._ref(tensor)
+
     def reserve(self, names: Iterable[str]) -> None:
         """Keep *names*, those of arguments, from numbers that are read."""
         self._taken.update(names)
