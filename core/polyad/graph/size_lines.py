@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 IS_SYMBOL: Final = re.compile(r"\s*[A-Za-z_]\w*\s+size\s+#", re.ASCII)
 HIGHEST_POWER: Final = 4
 MOST_CAPTURES: Final = 100
+MOST_OPERATIONS: Final = 32
 
 
 class Said(NamedTuple):
@@ -65,8 +66,12 @@ def read_symbol(line: _Line, size: Callable[[_Line], int]) -> Said:
 
 def read_operations(line: _Line, left: Any, literal: Callable[[_Line], Any], lowest: int = 1) -> Any:
     """The expression that begins with *left*, if a sign follows; of signs that bind as *lowest* or stronger."""
+    count = 0
     while line.kind == "mark" and PRECEDENCE.get(line.token, 0) >= lowest:
         line.deeper()
+        count += 1
+        if count > MOST_OPERATIONS:
+            raise ValueError(f"an expression has more than {MOST_OPERATIONS} operations in a row")
         sign = line.step()
         right = read_operations(line, literal(line), literal, PRECEDENCE[sign] + 1)
         for side in (left, right):

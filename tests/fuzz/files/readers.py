@@ -7,6 +7,7 @@ import json
 import os
 import pickle
 import pickletools
+import re
 import struct
 import sys
 import warnings
@@ -27,7 +28,7 @@ from typing import Any
 import numpy as np
 
 import polyad
-from polyad import nn
+from polyad import export, nn
 from polyad.datasets import MNIST, read_idx
 from polyad.errors import BackendNotFound, BackendUnavailable, SerializationError
 from polyad.files import FileTrouble
@@ -602,6 +603,72 @@ _STRUCTURED = (_change_structure, _change_structure, _change_structure_text, _ch
                _change_data)  # fmt: skip
 _ABSENT = (BackendNotFound, BackendUnavailable)
 
+# ------------------------------------------------------------------------------------------------- files of export.save
+
+
+class _Sized(nn.Module):
+    """A model with expressions of sizes, control flow and a call of a submodule."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.net = nn.LSTM(3, 2)
+
+    def forward(self, x: polyad.Tensor) -> Any:
+        y = self.net(x)[0].reshape(x.shape[0] * x.shape[1], -1)[: x.shape[0] // 2]
+        return polyad.cond(y.sum() > 0, lambda y: y / x.shape[1], lambda y: y + 1, (y,))
+
+
+def _export_seeds() -> list[bytes]:
+    polyad.manual_seed(0)
+    batch, time = export.dims("batch", "time", max=32)
+    norm = nn.Sequential(nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2), nn.Flatten())
+    programs = [
+        export.export(nn.Linear(3, 2), (polyad.ones(4, 3),)),
+        export.export(norm, (polyad.randn(2, 1, 5, 5),), dynamic_shapes=({0: batch},)),
+        export.export(
+            _Sized(), (polyad.randn(4, 2, 3),), dynamic_shapes=({0: time, 1: batch},),
+            preserve_module_call_signature=("net",),
+        ),
+    ]  # fmt: skip
+    files = []
+    for program in programs:
+        files.append(io.BytesIO())
+        export.save(program, files[-1])
+    return [file.getvalue() for file in files]
+
+
+def _change_graph(random: Random, data: bytes) -> bytes:
+    """The text of the graph is changed, and everything around it is right."""
+    header, rest = _taken_apart(data)
+    text = header["__metadata__"]["polyad"]
+    begin = text.index("graph 3 of") if "graph 3 of" in text else text.index("graph ", text.index('"graph"') + 8)
+    end = text.index('"', text.index("return", begin))
+    graph = json.loads(f'"{text[begin:end]}"')
+    lines = graph.split("\n")
+    kind = random.random()
+    if kind < 0.2:
+        del lines[random.randrange(len(lines))]
+    elif kind < 0.4:
+        one, other = random.randrange(len(lines)), random.randrange(len(lines))
+        lines[one], lines[other] = lines[other], lines[one]
+    else:
+        at = random.randrange(len(lines))
+        words = re.split(r"(\W+)", lines[at])
+        other = re.split(r"(\W+)", random.choice(lines))
+        words[random.randrange(len(words))] = random.choice([*other, "batch*time", "repeat(1, time)", "-1", "9" * 18])
+        lines[at] = "".join(words)
+    changed = text[:begin] + json.dumps("\n".join(lines))[1:-1] + text[end:]
+    return _with_structure(changed, header, rest)
+
+
+def _large_graph(random: Random) -> bytes:
+    """Sizes that no memory holds, said in few words."""
+    header, rest = _taken_apart(_export_seeds()[2])
+    text = header["__metadata__"]["polyad"]
+    huge = random.choice(["repeat(batch, time*time*time*time*time)", "time*" * 200 + "time", "9" * 18])
+    return _with_structure(text.replace("repeat(batch, time)", huge), header, rest)
+
+
 READERS = {
     reader.name: reader
     for reader in (
@@ -628,6 +695,8 @@ READERS = {
         Reader("mnist", _mnist_seeds, _read_mnist, (SerializationError,), (_change_idx,), names_the_file=False),
         Reader("card", _card_seeds, _read_card, (CardsDiffer,), (_change_json,), (_large_member,)),
         Reader("tuning", _tuning_seeds, _read_tuning, (), (_change_json,), (_large_member,)),
+        Reader("export", _export_seeds, export.load, (SerializationError, *_ABSENT),
+               (*_STRUCTURED, _change_graph, _change_graph), (_large_graph,)),
         Reader("checkpoint", _checkpoint_seeds, _read_checkpoint, (SerializationError,), _STRUCTURED),
     )
 }  # fmt: skip
