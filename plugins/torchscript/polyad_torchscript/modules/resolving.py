@@ -122,6 +122,9 @@ class Resolver:
         owner: the class whose method it is, for ``super()``.
     """
 
+    lists_as_defaults = False
+    """Whether a default may be a list."""
+
     def __init__(self, program: Any, names: Mapping[str, Any], owner: Any = None) -> None:
         self.program, self.names, self.owner = program, names, owner
 
@@ -373,7 +376,7 @@ class Resolver:
                 Argument(one.arg, type, NO_DEFAULT if value is None else self._evaluated(value, place), True)
             )
         for one in arguments:
-            if isinstance(one.default, (list, dict, set)):
+            if isinstance(one.default, (list, dict, set)) and not self.lists_as_defaults:
                 raise CompileError(
                     f"script: Mutable default parameters are not supported: {node.name} has {one.name}={one.default!r}", place,
                     fix="use None, and make the value in the function",
