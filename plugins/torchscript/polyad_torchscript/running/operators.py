@@ -112,7 +112,16 @@ def _assert(condition: bool, message: str = "") -> None:
 
 _EXCEPTIONS = {
     f"builtins.{one.__name__}": one
-    for one in (AssertionError, IndexError, KeyError, NotImplementedError, RuntimeError, TypeError, ValueError, Exception)
+    for one in (
+        AssertionError,
+        IndexError,
+        KeyError,
+        NotImplementedError,
+        RuntimeError,
+        TypeError,
+        ValueError,
+        Exception,
+    )
 }
 
 
