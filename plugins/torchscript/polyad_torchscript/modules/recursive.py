@@ -19,6 +19,7 @@ from polyad.nn.modules.module import Module
 from ..checking.values import Value
 from ..language import tree
 from ..language.source import CompileError, source_of
+from ..library.layers import program_of
 from ..types import types as t
 from ..types.annotations import AnnotationError, qualified_name, type_of_annotation, type_of_constant
 from .functions import ScriptFunction, ScriptMethod
@@ -195,12 +196,14 @@ def module_type(module: Module, children: dict[str, Any]) -> t.ClassType:
         made.buffers.append(name)
     for name, child in children.items():
         made.attributes[name] = t.NONE if child is None else child._script_type
+    is_layer = cls.__module__.startswith("polyad.nn.")
     constants = {*getattr(cls, "__constants__", ()), *[name for name, one in hints.items() if one is typing.Final]}
     ignored = set(getattr(cls, "__jit_ignored_attributes__", ()))
     for name, value in module.__dict__.items():
         if name in _INTERNAL or name in made.attributes or name in ignored:
             continue
-        _add_attribute(made, name, value, hints, name in constants)
+        option = is_layer and name != "training" and isinstance(value, (int, float, str, tuple, type(None)))
+        _add_attribute(made, name, value, hints, name in constants or option)
     for name in constants:
         if name not in made.constants and name not in made.attributes and hasattr(cls, name):
             made.constants[name] = getattr(cls, name)
@@ -273,7 +276,7 @@ def _add_class_members(made: t.ClassType, cls: Any) -> None:
     """Properties of the class, and constants that an enumeration or a class holds."""
     unused = set(getattr(cls, "__jit_unused_properties__", ()))
     for base in cls.__mro__:
-        if base in (Module, object):
+        if base in (Module, object) or base.__module__.startswith("polyad.nn."):
             break
         for name, value in vars(base).items():
             if (
@@ -312,6 +315,16 @@ def method_of(type: t.ClassType, name: str, function: Any, owner: Any) -> Any:
 
         place = Place(Source("", function.__code__.co_filename), 1)
         return PROGRAM.python_function(function, mark, resolver, name, place, type)
+    if issubclass(owner, Module) and owner.__module__.startswith("polyad.nn.") and name == "forward":
+        program = program_of(type.python, type.constants)
+        if program is not None:
+            function, resolver = program, Resolver(PROGRAM, names_seen_by(program), owner)
+            source, node = source_of(function)
+            node.name = name
+            first = _self_value(type, node, source)
+            return ScriptMethod(
+                name, f"{type.name}.{name}", source, node, resolver, function, self_type=type, first=first
+            )
     source, node = source_of(function)
     if issubclass(owner, Module) and owner.__module__.startswith("polyad.nn."):
         return _native_or_scripted(type, name, function, source, node, resolver)

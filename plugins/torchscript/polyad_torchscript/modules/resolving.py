@@ -33,6 +33,7 @@ from ..checking.values import (
 from ..checking.written import WRITTEN
 from ..language import tree
 from ..language.source import CompileError, Place, Source, UnsupportedError
+from ..library.functional import FUNCTIONS as FUNCTIONS_OF_LAYERS
 from ..operators import native
 from ..operators.schemas import NO_DEFAULT, Argument, Schema, known
 from ..running.operators import METHODS, implementation
@@ -142,6 +143,9 @@ class Resolver:
         """What a Python object is in a program; *member* of one that is an attribute of a module."""
         if isinstance(value, Value):
             return value
+        written = FUNCTIONS_OF_LAYERS.get(name.rpartition(".")[2]) if callable(value) else None
+        if written is not None and getattr(nn.functional, name.rpartition(".")[2], None) is value:
+            value = written
         found = _builtin(value) if callable(value) else None
         if found is not None:
             return found
@@ -491,6 +495,23 @@ class ModuleValue(Value):
                 f"script: {self.described()} has no attribute {name}", place, fix="use what it has"
             ) from None
         return self.resolver.value_of(value, f"{self.name}.{name}", place, member=True)
+
+
+class TorchValue(Value):
+    """``torch`` in text and in the programs of `library`: operators by name, dtypes, and a few modules."""
+
+    def described(self) -> str:
+        return "module 'torch'"
+
+    def attribute(self, checker: Any, name: str, place: Place) -> Value:
+        if known(f"aten::{name}"):
+            return OperatorValue(f"aten::{name}")
+        value = getattr(polyad, name, None)
+        if isinstance(value, python_types.ModuleType):
+            return ModuleValue(checker.resolver, value, f"torch.{name}")
+        if isinstance(value, _CONSTANTS) or name == "no_grad":
+            return checker.resolver.value_of(value, name, place)  # type: ignore[no-any-return]
+        raise UnsupportedError(f"script: unknown builtin op: aten::{name}", place, fix="polyad has no such operator")
 
 
 class TensorClassValue(Value):
