@@ -33,7 +33,19 @@ from .scripting import (
     script_method,
     unused,
 )
-from .tracing import TracerWarning, load, save, trace, trace_module
+from .tracing import (
+    TracerWarning,
+    enable_onednn_fusion,
+    export_opnames,
+    freeze,
+    load,
+    onednn_fusion_enabled,
+    optimize_for_inference,
+    save,
+    set_fusion_strategy,
+    trace,
+    trace_module,
+)
 
 _absent = lacking(__name__)
 _SCRIPTED = frozenset({
@@ -55,7 +67,10 @@ __all__ = [
     "TracerWarning",
     "annotate",
     "capture",
+    "enable_onednn_fusion",
     "export",
+    "export_opnames",
+    "freeze",
     "generalise",
     "ignore",
     "interface",
@@ -63,10 +78,13 @@ __all__ = [
     "is_tracing",
     "isinstance",
     "load",
+    "onednn_fusion_enabled",
+    "optimize_for_inference",
     "save",
     "script",
     "script_if_tracing",
     "script_method",
+    "set_fusion_strategy",
     "trace",
     "trace_module",
     "unused",

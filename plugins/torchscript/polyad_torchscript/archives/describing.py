@@ -19,10 +19,9 @@ from ..modules.recursive import RecursiveScriptModule
 from ..running.values import DTYPES
 from ..types import types as t
 from ..types.types import Type
-from .objects import NamedValue, ScriptObject
+from .objects import NamedValue, ScriptObject, Typed
 from .program import Program
 from .scripted import texts_of, texts_of_functions
-from .writing import Typed
 
 __all__ = ["described"]
 

@@ -106,7 +106,9 @@ class _Texts:
         for name, method in kind.methods.items():
             signature = getattr(method, "signature", method)
             given = ", ".join([f"{one.name}: {self._type(one.type)}" for one in signature.arguments[1:]])
-            lines.append(f"  def {name}(self{', ' if given else ''}{given}) -> {self._type(signature.result)}:\n    pass\n")
+            lines.append(
+                f"  def {name}(self{', ' if given else ''}{given}) -> {self._type(signature.result)}:\n    pass\n"
+            )
         return "".join(lines)
 
     def _type(self, kind: Type) -> str:

@@ -26,6 +26,7 @@ from ..checking.values import (
     OperatorValue,
     Plain,
     PythonValue,
+    SpecialValue,
     TupleValue,
     UnusableValue,
     Value,
@@ -114,6 +115,14 @@ def _same_functions() -> set[Any]:
     return {getattr(nn.functional, name) for name in names if hasattr(nn.functional, name)}
 
 
+_CASTS = {
+    "float": polyad.float32, "double": polyad.float64, "half": polyad.float16, "bfloat16": polyad.bfloat16,
+    "long": polyad.int64, "int": polyad.int32, "short": polyad.int16, "char": polyad.int8, "byte": polyad.uint8,
+    "bool": polyad.bool,
+}  # fmt: skip
+"""Methods of tensors that give another dtype."""
+
+
 class Resolver:
     """The names of one function of Python.
 
@@ -200,6 +209,11 @@ class Resolver:
         """A method of a tensor, a list, a dict, a string or a number, which is an operator."""
         operator = f"aten::{name}"
         if object.type == t.TENSOR:
+            if name in _CASTS:
+                dtype = tree.Constant(t.DTYPE, object.place, _CASTS[name])
+                return SpecialValue(
+                    name, lambda checker, given, named, place: Plain(checker.operator(("aten::to",), [object, dtype], {}, place))
+                )
             if name in ("tolist", "item") or known(operator):
                 if name == "item":
                     return OperatorValue("aten::item", first=object)

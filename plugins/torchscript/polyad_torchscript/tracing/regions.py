@@ -124,9 +124,7 @@ class Flow:
         return [
             number
             for number, places in self.used.items()
-            if self.made[number] not in inside
-            and any(at in inside for at in places)
-            and not holds(region.path, number)
+            if self.made[number] not in inside and any(at in inside for at in places) and not holds(region.path, number)
         ]
 
     def _use_sizes(self, region: Region, inputs: list[int]) -> None:
