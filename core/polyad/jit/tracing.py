@@ -220,15 +220,16 @@ def freeze(
 ) -> Any:
     """A module that does what *mod*, a scripted or traced module in eval mode, does, with its attributes as constants.
 
-    Parameters, buffers and numbers are part of its program, so that it has none to train or to load. Attributes that the
-    program writes into stay. Of its methods ``forward`` stays, and those that *preserved_attrs* names.
+    Parameters, buffers and numbers are part of its program, so that it has none to train or to load. Attributes that
+    the program writes into stay. Of its methods ``forward`` stays, and those that *preserved_attrs* names.
 
     Args:
-        preserved_attrs: names of attributes and methods to keep.
-        optimize_numerics: whether batch norms are folded into the layers before them, which changes results by roundings.
-        preserve_parameters: whether parameters stay parameters.
+        preserved_attrs: names of attributes and methods to keep. optimize_numerics: whether batch norms are folded into
+        the layers before them, which changes results by roundings. preserve_parameters: whether parameters stay
+        parameters.
 
-    Raises TypeError for what is no scripted module, RuntimeError for one in training mode, ValueError for unknown names.
+    Raises TypeError for what is no scripted module, RuntimeError for one in training mode, ValueError for unknown
+    names.
 
     >>> import polyad as torch
     >>> net = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU()).eval()
@@ -254,8 +255,8 @@ def optimize_for_inference(mod: Any, other_methods: Sequence[str] | None = None)
 
 
 def set_fusion_strategy(strategy: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
-    """Checks *strategy*, pairs of "STATIC" or "DYNAMIC" and a depth, and gives the one before: PyTorch's executor is told
-    by it how often to specialise, and there is none here.
+    """Checks *strategy*, pairs of "STATIC" or "DYNAMIC" and a depth, and gives the one before: PyTorch's executor is
+    told by it how often to specialise, and there is none here.
 
     Raises ValueError for other words.
 

@@ -64,11 +64,12 @@ def test_what_was_loaded_can_be_saved_and_loaded_again(name):
 def test_loaded_modules_are_modules():
     module, inputs, _ = example(FILES / "cnn_traced.pt")
     assert isinstance(module, jit.ScriptModule)
-    assert module.conv.weight.requires_grad and not module.training and module.original_name == "CNN"
+    assert (module.conv.weight.requires_grad, module.training, module.original_name) == (True, False, "CNN")
     assert [key for key in module.state_dict() if key.startswith("norm")] == [
         "norm.weight", "norm.bias", "norm.running_mean", "norm.running_var", "norm.num_batches_tracked",
     ]  # fmt: skip
-    assert "def forward" in module.code and "torch._convolution(" in module.conv.code
+    assert "def forward" in module.code
+    assert "torch._convolution(" in module.conv.code
     before = module(*inputs)
     module(*inputs).sum().backward()
     polyad.optim.SGD(module.parameters(), 0.1).step()
@@ -105,7 +106,7 @@ def test_bytes_beside_the_program_and_devices():
     beside = {"labels.txt": "", "raw": "", "none": "kept"}
     assert jit.load(io.BytesIO(data), map_location="meta", _extra_files=beside).weight.device.type == "meta"
     assert beside == {"labels.txt": b"cat", "raw": b"\xff\0", "none": "kept"}
-    with pytest.raises(ValueError, match="map_location should be either None, string or torch.device"):
+    with pytest.raises(ValueError, match=r"map_location should be either None, string or torch\.device"):
         jit.load(io.BytesIO(data), map_location=3)
     with pytest.raises(TypeError, match="save: m is Linear"):
         jit.save(nn.Linear(2, 3), io.BytesIO())

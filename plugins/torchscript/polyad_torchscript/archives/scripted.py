@@ -11,7 +11,7 @@ from typing import Any
 from polyad.errors import NotSupported
 from polyad.nn import Module
 
-from ..language.printing import Printed, print_function, print_module, type_text
+from ..language.printing import GRAD_MODES, Printed, print_function, print_module, type_text
 from ..language.tree import PythonCall, walk
 from ..modules.functions import ScriptFunction
 from ..types import types as t
@@ -35,6 +35,23 @@ def texts_of_functions(printed: Printed) -> tuple[dict[str, str], list[Any]]:
     writing.printed = printed
     writing.run()
     return writing.joined(), printed.constants
+
+
+_GRAD_MODE = """\
+class {name}:
+  before : bool
+  def __init__(self: {qualified}) -> NoneType:
+    self.before = torch.is_grad_enabled()
+    return None
+  def __enter__(self: {qualified}) -> NoneType:
+    self.before = torch.is_grad_enabled()
+    torch.set_grad_enabled({on})
+    return None
+  def __exit__(self: {qualified}, kind: Any, error: Any, trace: Any) -> NoneType:
+    torch.set_grad_enabled(self.before)
+    return None
+"""
+"""A context of polyad's as a class of a program."""
 
 
 class _Texts:
@@ -82,7 +99,15 @@ class _Texts:
 
     def joined(self) -> dict[str, str]:
         """The text of each module of the program."""
-        return {home: "".join(parts) for home, parts in self.parts.items()}
+        texts = {home: "".join(parts) for home, parts in self.parts.items()}
+        whole = "".join(texts.values()) + self.printed.text
+        for name, qualified in GRAD_MODES.items():
+            if f"{qualified}()" in whole:
+                home = qualified.rpartition(".")[0]
+                texts[home] = texts.get(home, "") + _GRAD_MODE.format(
+                    name=name, qualified=qualified, on=name != "no_grad"
+                )
+        return texts
 
     def _function(self, one: Any) -> str:
         function = one.compile()
@@ -113,9 +138,9 @@ class _Texts:
 
     def _type(self, kind: Type) -> str:
         for part in (kind, *kind.parts()):
-            if isinstance(part, (t.ClassType, t.EnumType, t.InterfaceType)) or getattr(part, "name", None):
-                if not isinstance(part, (t.Basic, t.Variable, t.FunctionType)):
-                    self.add_type(part)
+            named = isinstance(part, t.TupleType) and part.name is not None
+            if named or isinstance(part, (t.ClassType, t.EnumType, t.InterfaceType)):
+                self.add_type(part)
         return type_text(kind)
 
 

@@ -1,7 +1,7 @@
 """Programs written as TorchScript archives, which PyTorch reads, too.
 
-A pickle has lists and dicts with their types: an attribute that holds any is given as `polyad_torchscript.archives.objects.Typed`. Tensors that share
-memory do so in the file.
+A pickle has lists and dicts with their types: an attribute that holds any is given as
+`Typed`. Tensors that share memory do so in the file.
 """
 
 from __future__ import annotations

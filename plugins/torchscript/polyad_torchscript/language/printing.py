@@ -377,6 +377,8 @@ class _Printer:
         return f"^{one.name}({', '.join(map(self.text, one.arguments))})"
 
     def _NativeCall(self, one: tree.NativeCall) -> str:
+        if one.name in GRAD_MODES:
+            return f"{GRAD_MODES[one.name]}()"
         given = [self.text(part) for part in one.arguments] + [
             f"{key}={self.text(part)}" for key, part in one.named.items()
         ]
@@ -426,6 +428,8 @@ class _Printer:
         return self.text(part)
 
 
+GRAD_MODES = {name: f"__torch__.torch.autograd.grad_mode.{name}" for name in ("no_grad", "enable_grad")}
+"""The classes that programs have for contexts of polyad's."""
 _MEMORY_FORMATS = {"contiguous_format": 0, "preserve_format": 1, "channels_last": 2, "channels_last_3d": 3}
 
 

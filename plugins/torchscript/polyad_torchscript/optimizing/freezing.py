@@ -1,7 +1,8 @@
 """`freeze`: a module whose attributes are constants of its program.
 
 Each module gets a class of its own, in which reads of parameters, buffers and numbers are constants. What the program
-assigns to or writes into stays an attribute. The texts are changed as syntax trees; the result is checked as any program.
+assigns to or writes into stays an attribute. The texts are changed as syntax trees; the result is checked as any
+program.
 """
 
 from __future__ import annotations
@@ -39,8 +40,8 @@ def freeze(
         )
     if module.training:
         raise TrainingError(
-            "freeze: Freezing is currently only implemented for modules in eval mode. Please call .eval() on your module "
-            "before freezing",
+            "freeze: Freezing is currently only implemented for modules in eval mode. Please call .eval() on your "
+            "module before freezing",
             fix="call module.eval() first",
         )
     program = described(module)
@@ -256,10 +257,9 @@ def _changed(node: ast.ClassDef) -> set[str]:
 
 def _read(node: ast.ClassDef) -> set[str]:
     """The names that the methods of a class read as attributes, of whatever."""
-    found = {item.attr for item in ast.walk(node) if isinstance(item, ast.Attribute)}
-    return found | {
-        item.value for item in ast.walk(node) if isinstance(item, ast.Constant) and item.value.__class__ is str
-    }
+    inside = [item for method in node.body if isinstance(method, ast.FunctionDef) for item in ast.walk(method)]
+    found = {item.attr for item in inside if isinstance(item, ast.Attribute)}
+    return found | {item.value for item in inside if isinstance(item, ast.Constant) and isinstance(item.value, str)}
 
 
 def _writes(name: str) -> bool:

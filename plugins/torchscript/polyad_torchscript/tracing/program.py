@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from polyad import nn
 from polyad.errors import AutogradError
 from polyad.graph import Graph
 from polyad.graph.structure import Ref, leaves_of
-from polyad import nn
 from polyad.nn import Module
 from polyad.tensor import Tensor
 
@@ -160,7 +160,7 @@ class _Writing:
         uses_batch = module.training or module.running_mean is None
         if uses_batch and module.running_mean is not None and module.momentum is None:
             return False
-        held = {name: tensor for name, tensor in (*module._parameters.items(), *module._buffers.items())}
+        held = {**module._parameters, **module._buffers}
         read = {
             name: None if held.get(name) is None else body.attribute((name,))
             for name in ("weight", "bias", "running_mean", "running_var")

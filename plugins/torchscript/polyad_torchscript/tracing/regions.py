@@ -17,6 +17,10 @@ from polyad.graph.structure import Ref, leaves_of
 __all__ = ["Flow", "Region", "regions_of"]
 
 
+_SIZES_UNSAID = frozenset({"convolution_transposed"})
+"""Ops whose text has no sizes of results."""
+
+
 @dataclass(eq=False)
 class Region:
     """A call of a submodule, or the whole call, whose path is empty.
@@ -130,7 +134,7 @@ class Flow:
     def _use_sizes(self, region: Region, inputs: list[int]) -> None:
         """Note that *region* uses the tensors off which it reads sizes that none of its inputs has."""
         known = {item for number in inputs for item in self.graph.values[number].sizes if isinstance(item, SizeRef)}
-        nodes = self.graph.nodes[region.begin : region.end]
+        nodes = [node for node in self.graph.nodes[region.begin : region.end] if node.name not in _SIZES_UNSAID]
         wanted = names_of([node.args for node in nodes]) - {item.name for item in known}
         for symbol in self.graph.symbols:
             first = self.first[symbol.value]
