@@ -324,7 +324,7 @@ class Writer:
         return ast.Call(self.held(one.function, word), [self.expression(part) for part in one.arguments], keywords)
 
     def _Operator(self, one: tree.Operator) -> ast.expr:
-        schema, name = one.schema, one.schema.name
+        name = one.schema.name
         given = one.arguments
         if name in _BINARY and _are_given(given, 2):
             left, right = self._operands(given)
