@@ -49,14 +49,14 @@ from .tracing import (
 
 _absent = lacking(__name__)
 _SCRIPTED = frozenset({
-    "CompilationUnit", "Error", "Future", "RecursiveScriptModule", "ScriptFunction", "ScriptModule", "fork", "wait",
+    "CompilationUnit", "Error", "Future", "RecursiveScriptModule", "ScriptFunction", "ScriptModule", "_fork", "_wait", "fork", "wait",
 })  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
     if name not in _SCRIPTED:
         return _absent(name)
-    found = globals()[name] = getattr(import_module("polyad.torchscript"), name)
+    found = globals()[name] = getattr(import_module("polyad.torchscript"), name.removeprefix("_"))
     return found
 
 

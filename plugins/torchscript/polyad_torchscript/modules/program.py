@@ -140,6 +140,8 @@ class Program:
 
     def may_define(self, type: t.ClassType, checker: Any) -> bool:
         """Whether the function that is checked is the ``__init__`` of a class, which says what attributes there are."""
+        if not checker.scope.own:
+            return False  # in a branch or a loop
         return (
             not type.is_module and checker.signature.name == "__init__" and checker.signature.arguments[0].type is type
         )

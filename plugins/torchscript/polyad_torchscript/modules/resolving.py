@@ -33,7 +33,7 @@ from ..checking.values import (
 )  # fmt: skip
 from ..checking.written import WRITTEN
 from ..language import tree
-from ..language.source import CompileError, Place, Source, UnsupportedError
+from ..language.source import CompileError, Place, Source, UnsupportedError, types_of_comment
 from ..library.functional import FUNCTIONS as FUNCTIONS_OF_LAYERS
 from ..operators import native
 from ..operators.schemas import NO_DEFAULT, Argument, Schema, known
@@ -374,33 +374,29 @@ class Resolver:
             raise UnsupportedError(
                 f"script: {node.name}: compiled functions can't take {word}", place, fix="name the arguments"
             )
+        annotations, returns = _annotations_of(node, self_type is not None, place)
+
+        def type_of(one: ast.arg) -> Type:
+            written = annotations.get(one.arg)
+            return t.TENSOR if written is None else self.annotation(written, place, source)  # type: ignore[no-any-return]
+
         positional = node.args.args
-        defaults = [NO_DEFAULT] * (len(positional) - len(node.args.defaults)) + [
-            self._evaluated(one, place) for one in node.args.defaults
-        ]
+        missing: list[Any] = [NO_DEFAULT] * (len(positional) - len(node.args.defaults))
+        defaults = missing + [self._evaluated(one, place) for one in node.args.defaults]
         for position, (one, default) in enumerate(zip(positional, defaults)):
-            first = position == 0 and self_type is not None
-            type = (
-                self_type
-                if first
-                else t.TENSOR
-                if one.annotation is None
-                else self.annotation(one.annotation, place, source)
-            )
-            arguments.append(Argument(one.arg, type, default))  # type: ignore[arg-type]
+            kind = self_type if position == 0 and self_type is not None else type_of(one)
+            arguments.append(Argument(one.arg, kind, default))
         for one, value in zip(node.args.kwonlyargs, node.args.kw_defaults):
-            type = t.TENSOR if one.annotation is None else self.annotation(one.annotation, place, source)
-            arguments.append(
-                Argument(one.arg, type, NO_DEFAULT if value is None else self._evaluated(value, place), True)
-            )
+            default = NO_DEFAULT if value is None else self._evaluated(value, place)
+            arguments.append(Argument(one.arg, type_of(one), default, True))
         for one in arguments:
             if isinstance(one.default, (list, dict, set)) and not self.lists_as_defaults:
                 raise CompileError(
                     f"script: Mutable default parameters are not supported: {node.name} has {one.name}={one.default!r}", place,
                     fix="use None, and make the value in the function",
                 )  # fmt: skip
-        result = None if node.returns is None else self.annotation(node.returns, place, source)
-        return tree.Signature(node.name, arguments, result, node.returns is not None)
+        result = None if returns is None else self.annotation(returns, place, source)
+        return tree.Signature(node.name, arguments, result, returns is not None)
 
     # -------------------------------------------------------------------------------------------------- types
 
@@ -478,6 +474,31 @@ class Resolver:
             place,
             fix="use an instance of a scripted class",
         )
+
+
+def _annotations_of(
+    node: ast.FunctionDef, is_method: bool, place: Place
+) -> tuple[dict[str, ast.expr], ast.expr | None]:
+    """The annotations of a function's arguments by name, and that of its result; comments stand for them."""
+    every = [*node.args.args, *node.args.kwonlyargs]
+    found = {one.arg: one.annotation for one in every if one.annotation is not None}
+    for one in every:
+        if one.type_comment:
+            found[one.arg] = ast.parse(one.type_comment, mode="eval").body
+    comment = types_of_comment(node, place)
+    if comment is None:
+        return found, node.returns
+    types, result = comment
+    names = [one.arg for one in every]
+    if is_method and len(types) == len(names) - 1:
+        names = names[1:]
+    if len(types) != len(names) and not (len(types) == 1 and isinstance(types[0], ast.Constant)):
+        raise CompileError(
+            f"script: the type comment of {node.name} has {len(types)} types for {len(names)} arguments: Number of type "
+            "annotations for function parameters does not match the number of parameters", place, fix="write one for each",
+        )  # fmt: skip
+    found.update(zip(names, types))
+    return found, result
 
 
 _ALWAYS = frozenset(

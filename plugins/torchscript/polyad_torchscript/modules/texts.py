@@ -19,7 +19,7 @@ from ..checking.builtins import FUNCTIONS, UNSUPPORTED
 from ..checking.values import ClassValue, FunctionValue, NativeValue, OperatorValue, Plain, Value
 from ..checking.written import WRITTEN
 from ..language import tree
-from ..language.source import CompileError, Place, Source, UnsupportedError
+from ..language.source import CompileError, Place, Source, UnsupportedError, parsed
 from ..operators.schemas import known
 from ..types import types as t
 from ..types.annotations import type_of_constant
@@ -91,7 +91,7 @@ class TextUnit:
         """
         source = Source(text, file)
         try:
-            parsed = ast.parse(text)
+            module = parsed(text)
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             line = getattr(error, "lineno", None) or 1
             place = Place(source, line, max((getattr(error, "offset", 1) or 1) - 1, 0))
@@ -99,7 +99,7 @@ class TextUnit:
         resolver = self.resolver()
         classes: list[tuple[ast.ClassDef, str]] = []
         found = []
-        for node in parsed.body:
+        for node in module.body:
             if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
                 found.append(prefix + node.name)
             if isinstance(node, ast.ClassDef):
@@ -110,7 +110,7 @@ class TextUnit:
                 raise UnsupportedError("script: only functions and classes can be defined", source.place(node))
         for node, qualified in sorted(classes, key=lambda one: _base(one[0]) != "NamedTuple"):
             self._fill(node, qualified, source, resolver)
-        for node in parsed.body:
+        for node in module.body:
             if isinstance(node, ast.FunctionDef):
                 qualified = prefix + node.name
                 self.functions[qualified] = ScriptFunction(node.name, qualified, source, node, resolver)
