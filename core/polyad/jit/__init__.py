@@ -33,18 +33,30 @@ from .scripting import (
     script_method,
     unused,
 )
-from .tracing import TracerWarning, load, save, trace, trace_module
+from .tracing import (
+    TracerWarning,
+    enable_onednn_fusion,
+    export_opnames,
+    freeze,
+    load,
+    onednn_fusion_enabled,
+    optimize_for_inference,
+    save,
+    set_fusion_strategy,
+    trace,
+    trace_module,
+)
 
 _absent = lacking(__name__)
 _SCRIPTED = frozenset({
-    "CompilationUnit", "Error", "Future", "RecursiveScriptModule", "ScriptFunction", "ScriptModule", "fork", "wait",
+    "CompilationUnit", "Error", "Future", "RecursiveScriptModule", "ScriptFunction", "ScriptModule", "_fork", "_wait", "fork", "wait",
 })  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
     if name not in _SCRIPTED:
         return _absent(name)
-    found = globals()[name] = getattr(import_module("polyad.torchscript"), name)
+    found = globals()[name] = getattr(import_module("polyad.torchscript"), name.removeprefix("_"))
     return found
 
 
@@ -55,7 +67,10 @@ __all__ = [
     "TracerWarning",
     "annotate",
     "capture",
+    "enable_onednn_fusion",
     "export",
+    "export_opnames",
+    "freeze",
     "generalise",
     "ignore",
     "interface",
@@ -63,10 +78,13 @@ __all__ = [
     "is_tracing",
     "isinstance",
     "load",
+    "onednn_fusion_enabled",
+    "optimize_for_inference",
     "save",
     "script",
     "script_if_tracing",
     "script_method",
+    "set_fusion_strategy",
     "trace",
     "trace_module",
     "unused",

@@ -78,6 +78,8 @@ def read_zip(source: Source, place: LoadDevice, flat: Flat, classes: FileClasses
     """
     members = Members(source)
     found = _pickle_in(source, members)
+    if found.removesuffix("data.pkl") + "constants.pkl" in members.members:
+        raise damaged(source.name, "is a TorchScript archive: it holds a program", fix="load it with polyad.jit.load")
     return ZipPickle(source, members, found, place, flat, classes).object()
 
 

@@ -30,7 +30,7 @@ import numpy as np
 import polyad
 from polyad import export, nn
 from polyad.datasets import MNIST, read_idx
-from polyad.errors import BackendNotFound, BackendUnavailable, SerializationError
+from polyad.errors import BackendNotFound, BackendUnavailable, NotSupported, SerializationError
 from polyad.files import FileTrouble
 from polyad.interop.npz import read_npz
 from polyad_conformance.report import CardsDiffer, ScoreCard
@@ -558,6 +558,63 @@ def _gguf_seeds() -> list[bytes]:
     return [(_FILES / "model.gguf").read_bytes()]
 
 
+def _program_seeds() -> list[bytes]:
+    """TorchScript archives: PyTorch's, and polyad's own."""
+    names = ("mlp_traced", "cnn_scripted", "structured_scripted", "attributes_scripted", "classes_scripted")
+    traced = polyad.jit.trace(nn.Sequential(nn.Linear(3, 2), nn.ReLU(), nn.LSTM(2, 2)), polyad.ones(2, 4, 3))
+    return [*[(_FILES / "torchscript" / f"{name}.pt").read_bytes() for name in names], traced.save_to_buffer()]
+
+
+_WORDS = (
+    "torch.no_such", "ops.polyad.save", "ops.prim.RaiseException", "__import__", "x.__class__", "CONSTANTS.c0",
+    "CONSTANTS.c99", "__torch__.A.B", "getattr(self, '__class__')", "annotate(List[int], [])", "(" * 200, "[" * 300,
+    "-" * 500, "not " * 300, "lambda: 0", "9" * 5000, "1e999", "'" + "a" * 1000 + "'", "\0", "\n  ", "Tuple[()]",
+    "self", "List[List[List[Tensor]]]", "while True:\n      pass",
+    "def f(x):\n  return f(x)", "class A(Module):\n  a : A", "*x",
+    "**x", "x := 3", "yield", "await x", "torch.add(x, x)", "if x: pass", "...", "{}", "@torch",
+    "import os",
+)  # fmt: skip
+
+
+def _change_program(random: Random, data: bytes) -> bytes:
+    """A word of a program exchanged for another of it, or for one that no program has; or a line moved."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    name = random.choice([name for name in members if name.endswith(".py")])
+    words = re.findall(r"\w+|\s+|[^\w\s]", members[name].decode())
+    for _ in range(random.choice((1, 1, 2, 4))):
+        at = random.randrange(len(words))
+        words[at] = random.choice((random.choice(words), random.choice(_WORDS), ""))
+    members[name] = "".join(words).encode("utf-8", "replace")
+    return mutations.zip_of(members, random.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)))
+
+
+def _large_program(random: Random) -> bytes:
+    """A program that is small, and long or deep when it is unpacked or read."""
+    text = random.choice(
+        ("#" * 2**26, "class A(Module):\n" + "  a : int\n" * 10**5, "x = " + "(" * 10**5,
+         "def f():\n" + "  pass\n" * 10**5,
+         "class A(Module):\n  def forward(self: __torch__.A, x: Tensor) -> Tensor:\n    return " + "-" * 10**4 + "x\n")
+    )  # fmt: skip
+    members = {"a/code/__torch__.py": text.encode(), "a/version": b"3", "a/constants.pkl": pickle.dumps((), 2)}
+    members["a/data.pkl"] = b"\x80\x02c__torch__\nA\n)\x81}b."
+    return mutations.zip_of(members, zipfile.ZIP_DEFLATED)
+
+
+def _load_program(path: Path) -> object:
+    """As anybody; what a file runs of the system's is a finding."""
+    global _is_watching
+    _watched()
+    _ran.clear()
+    _is_watching = True
+    try:
+        return polyad.jit.load(path)
+    finally:
+        _is_watching = False
+        if _ran:
+            raise AssertionError(f"the file has run {_ran}")
+
+
 def _change_gguf(random: Random, data: bytes) -> bytes:
     """A number of the header, changed."""
     changed = bytearray(data)
@@ -686,6 +743,8 @@ READERS = {
         Reader("pytorch-trusted", _whole_seeds, _load_trusted, (SerializationError, *_ABSENT),
                (_change_pickle, _change_pickle, _change_pickle), (_large_pickle,)),
         Reader("pytorch-legacy", _pytorch_legacy_seeds, _load, (SerializationError, *_ABSENT), (_change_legacy,)),
+        Reader("torchscript", _program_seeds, _load_program, (SerializationError, NotSupported, *_ABSENT),
+               (_change_program, _change_program, _change_program, _change_pickle, _change_zip), (_large_program,)),
         Reader("gguf", _gguf_seeds, _load, (SerializationError,), (_change_gguf,), (_large_gguf,)),
         Reader("index", _index_seeds, _read_index, (SerializationError, FileTrouble), (_change_json,),
                (_large_member,), names_the_file=False),

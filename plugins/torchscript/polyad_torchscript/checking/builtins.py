@@ -253,6 +253,8 @@ FUNCTIONS: dict[str, Value] = {
     "jit._unwrap_optional": SpecialValue("_unwrap_optional", _unwrap),
     "jit.fork": SpecialValue("fork", _fork),
     "jit.wait": SpecialValue("wait", _wait),
+    "jit._fork": SpecialValue("fork", _fork),
+    "jit._wait": SpecialValue("wait", _wait),
     "Size": SpecialValue("Size", _size),
     "_assert": SpecialValue("_assert", _assert),
 }  # fmt: skip

@@ -348,7 +348,7 @@ class Expressions(Indexing, Conditions):
         return self.condition(node).expression
 
     def _check_Compare(self, node: ast.Compare, hint: Type | None) -> tree.Expression:
-        return self.condition(node).expression
+        return self._comparison(node).expression
 
     def _check_IfExp(self, node: ast.IfExp, hint: Type | None) -> tree.Expression:
         condition = self.condition(node.test)

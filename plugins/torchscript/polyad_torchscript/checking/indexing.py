@@ -168,7 +168,9 @@ class Indexing:
         for one in node.elts if isinstance(node, ast.Tuple) else [node]:
             if isinstance(one, ast.Slice):
                 found.append(one)
-            elif isinstance(one, ast.Constant) and one.value is Ellipsis:
+            elif (isinstance(one, ast.Constant) and one.value is Ellipsis) or (
+                isinstance(one, ast.Name) and one.id == "Ellipsis"
+            ):
                 found.append(Ellipsis)
             else:
                 value = self.check(one)

@@ -69,7 +69,9 @@ class Conditions:
         if isinstance(node, ast.BoolOp):
             return self._logical(node)
         if isinstance(node, ast.Compare):
-            return self._comparison(node)
+            found = self._comparison(node)
+            found.expression = self.as_bool(found.expression)
+            return found
         if isinstance(node, ast.Call):
             function = self.value(node.func)
             if isinstance(function, NodeValue):
@@ -131,6 +133,7 @@ class Conditions:
         left = node.left
         for op, right in zip(node.ops, node.comparators):
             part = self._compared(left, op, right, self.place(node))
+            part.expression = self.as_bool(part.expression)
             found = part if found is None else self._both(found, part, False, self.place(node))
             left = right
         assert found is not None

@@ -114,6 +114,11 @@ class Checker(Expressions):
 
     def _statement_Assign(self, node: ast.Assign) -> list[tree.Statement]:
         place = self.place(node)
+        if node.type_comment and len(node.targets) == 1 and not node.type_comment.startswith("ignore"):
+            annotation = ast.parse(node.type_comment, mode="eval").body
+            return self._statement_AnnAssign(
+                ast.copy_location(ast.AnnAssign(node.targets[0], annotation, node.value, 1), node)
+            )
         if len(node.targets) == 1:
             hint = self._hint(node.targets[0])
             value = self.value(node.value, hint)

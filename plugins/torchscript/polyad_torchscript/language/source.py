@@ -10,7 +10,7 @@ from typing import Any
 
 from polyad.errors import PolyadError
 
-__all__ = ["CompileError", "Place", "Source", "UnsupportedError", "source_of"]
+__all__ = ["CompileError", "Place", "Source", "UnsupportedError", "parsed", "source_of", "types_of_comment"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +111,7 @@ def source_of(function: Any) -> tuple[Source, ast.FunctionDef | ast.ClassDef]:
     indent = len(lines[0]) - len(lines[0].lstrip())
     source = Source(_dedented(lines, indent), file, max(first, 1), indent)
     try:
-        tree = ast.parse(source.text, type_comments=False)
+        tree = parsed(source.text)
     except SyntaxError as error:
         raise CompileError(
             f"script: the source of {name} is no whole statement: {error.msg}",
@@ -125,6 +125,26 @@ def source_of(function: Any) -> tuple[Source, ast.FunctionDef | ast.ClassDef]:
             fix="write lambdas and coroutines as functions",
         )
     return source, found
+
+
+def parsed(text: str) -> ast.Module:
+    """Python's tree of *text*, with type comments where these can be read."""
+    try:
+        return ast.parse(text, type_comments=True)
+    except SyntaxError:
+        return ast.parse(text)
+
+
+def types_of_comment(node: ast.FunctionDef, place: Place) -> tuple[list[ast.expr], ast.expr] | None:
+    """The types of the arguments and of the result that the comment ``# type: (int) -> int`` says, None without one."""
+    if node.type_comment is None:
+        return None
+    try:
+        found = ast.parse(node.type_comment, mode="func_type")
+    except SyntaxError:
+        raise CompileError(f"script: the type comment of {node.name} cannot be read: {node.type_comment}", place,
+                           fix="write # type: (int, Tensor) -> Tensor") from None  # fmt: skip
+    return found.argtypes, found.returns
 
 
 def _dedented(lines: list[str], indent: int) -> str:

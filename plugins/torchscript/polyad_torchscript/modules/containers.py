@@ -37,6 +37,11 @@ class ScriptedModuleValue(Value):
             parts = self._parts(name, place)
             if parts is not None:
                 return SpecialValue(name, lambda *_: TupleValue(parts))
+        if name == "_flat_weights" and isinstance(python, type) and issubclass(python, nn.RNNBase):
+            weights: list[tree.Expression] = [
+                tree.Attribute(t.TENSOR, place, self.object, one) for one in self.type.parameters
+            ]
+            return Plain(tree.ListLiteral(t.ListType(t.TENSOR), place, weights))
         return checker.resolver.member(checker, self.object, name, place)  # type: ignore[no-any-return]
 
     def call(self, checker: Any, given: list[Value], named: dict[str, Value], place: Place) -> Value:

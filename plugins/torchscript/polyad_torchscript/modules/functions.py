@@ -15,6 +15,7 @@ from ..language import tree
 from ..language.printing import print_function
 from ..language.source import CompileError, Place, Source
 from ..operators.schemas import NO_DEFAULT
+from ..running.captured import captured_function, is_decided_by_data
 from ..running.generate import compile_function
 from ..running.values import error_of, is_value_of
 from ..types import types as t
@@ -83,7 +84,10 @@ class ScriptFunction:
     def run(self) -> Any:
         """What runs it, without a look at the arguments."""
         if self._run is None:
-            self._run = compile_function(self.compile())
+            function = self.compile()
+            self._run = compile_function(function)
+            if is_decided_by_data(function):
+                self._run = captured_function(function, self._run, compile_function)
         return self._run
 
     # -------------------------------------------------------------------------------------------------- calling

@@ -13,11 +13,12 @@ from polyad import nn
 from ..checking.values import FunctionValue, Plain, PythonValue, UnusableValue, Value
 from ..language import tree
 from ..language.source import CompileError, Place, UnsupportedError, source_of
+from ..library import functional, layers
 from ..types import types as t
 from ..types.annotations import qualified_name
 from .functions import ScriptFunction
 from .marks import mark_of
-from .resolving import Resolver
+from .resolving import Resolver, TorchValue
 
 __all__ = ["PROGRAM", "Program", "names_seen_by"]
 
@@ -34,6 +35,8 @@ def names_seen_by(function: Any, frame_names: Any = None) -> Any:
             inner[name] = cell.cell_contents
         except ValueError:
             continue  # not set yet
+    if function.__module__ in (functional.__name__, layers.__name__):
+        inner["torch"] = TorchValue()
     return ChainMap(inner, frame_names or {}, function.__globals__)
 
 
@@ -137,6 +140,8 @@ class Program:
 
     def may_define(self, type: t.ClassType, checker: Any) -> bool:
         """Whether the function that is checked is the ``__init__`` of a class, which says what attributes there are."""
+        if not checker.scope.own:
+            return False  # in a branch or a loop
         return (
             not type.is_module and checker.signature.name == "__init__" and checker.signature.arguments[0].type is type
         )

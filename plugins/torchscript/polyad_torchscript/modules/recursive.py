@@ -7,9 +7,14 @@ with ``export``, and what these call.
 
 from __future__ import annotations
 
+import ast
+import functools
 import inspect
+import sys
+import textwrap
 import types as python_types
 import typing
+from collections import ChainMap
 from typing import Any
 
 import polyad
@@ -18,13 +23,14 @@ from polyad.nn.modules.module import Module
 
 from ..checking.values import Value
 from ..language import tree
-from ..language.source import CompileError, source_of
+from ..language.source import CompileError, Source, parsed, source_of
+from ..library.layers import program_of
 from ..types import types as t
 from ..types.annotations import AnnotationError, qualified_name, type_of_annotation, type_of_constant
 from .functions import ScriptFunction, ScriptMethod
 from .marks import mark_of
 from .program import PROGRAM, names_seen_by
-from .resolving import Resolver
+from .resolving import Resolver, TorchValue
 
 __all__ = ["RecursiveScriptModule", "ScriptModule", "method_of", "module_type", "script_module"]
 
@@ -32,27 +38,46 @@ _INTERNAL = frozenset(vars(Module())) - {"training"}
 
 
 class ScriptModule(Module):
-    """A module whose program is known: what `script` and `trace` give, and what files hold."""
+    """A module whose program is known: what `script` and `trace` give, and what files hold.
 
-
-class RecursiveScriptModule(ScriptModule):
-    """A scripted module: it shares parameters and buffers with the module that it was made of, and runs its program.
+    A class derived from it has methods marked with ``jit.script_method``, which are compiled when an instance has been
+    made; the instance runs them.
 
     Attributes:
-        original_name: the name of the module's class.
         code: the program of ``forward`` as text.
         graph, inlined_graph: it as a graph with blocks, the latter with those of what it calls inside.
     """
 
-    def __init__(self, type: t.ClassType, original: Module | None = None) -> None:
-        super().__init__()
-        self.__dict__["_script_type"] = type
-        self.__dict__["original_name"] = getattr(type.python, "__name__", type.name.rpartition(".")[2])
-        self.__dict__["_python"] = original
-        if "forward" in type.methods or (type.find_method is not None and hasattr(type.python, "forward")):
-            forward = type.method("forward")
-            if isinstance(forward, ScriptFunction):
-                self.__dict__["forward"] = python_types.MethodType(forward, self)
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if cls.__module__ == __name__ or "__init__" not in vars(cls):
+            return
+        original = cls.__init__
+
+        @functools.wraps(original)
+        def init(self: Any, *args: Any, **named: Any) -> None:
+            original(self, *args, **named)
+            if self.__class__ is cls:
+                script_in_place(self)
+
+        cls.__init__ = init  # type: ignore[method-assign]
+
+    def define(self, src: str) -> None:
+        """Add the methods of a text.
+
+        Raises CompileError for text that breaks TorchScript's rules.
+        """
+        define_methods(self, src)
+
+    def save(self, f: Any, _extra_files: Any = None) -> None:
+        """Write the module; see `polyad.jit.save`."""
+        polyad.jit.save(self, f, _extra_files)
+
+    def save_to_buffer(self, _extra_files: Any = None) -> bytes:
+        """The bytes of the file that `save` writes."""
+        from ..archives.files import save_to_buffer
+
+        return save_to_buffer(self, _extra_files)
 
     def __getattr__(self, name: str) -> Any:
         """A parameter, buffer or submodule; a method of the program, or of the module that it was made of."""
@@ -79,15 +104,25 @@ class RecursiveScriptModule(ScriptModule):
             return found
         raise AttributeError(f"'{type_name(self)}' object has no attribute '{name}'")
 
-    def save(self, f: Any, _extra_files: Any = None) -> None:
-        """Write it; see `polyad.jit.save`."""
-        polyad.jit.save(self, f, _extra_files)
 
-    def save_to_buffer(self, _extra_files: Any = None) -> bytes:
-        """The bytes of the file that `save` writes."""
-        from ..archives.files import save_to_buffer
+class RecursiveScriptModule(ScriptModule):
+    """A scripted module: it shares parameters and buffers with the module that it was made of, and runs its program.
 
-        return save_to_buffer(self, _extra_files)
+    Attributes:
+        original_name: the name of the module's class.
+        code: the program of ``forward`` as text.
+        graph, inlined_graph: it as a graph with blocks, the latter with those of what it calls inside.
+    """
+
+    def __init__(self, type: t.ClassType, original: Module | None = None) -> None:
+        super().__init__()
+        self.__dict__["_script_type"] = type
+        self.__dict__["original_name"] = getattr(type.python, "__name__", type.name.rpartition(".")[2])
+        self.__dict__["_python"] = original
+        if "forward" in type.methods or (type.find_method is not None and hasattr(type.python, "forward")):
+            forward = type.method("forward")
+            if isinstance(forward, ScriptFunction):
+                self.__dict__["forward"] = python_types.MethodType(forward, self)
 
     def extra_repr(self) -> str:
         return f"original_name={self.original_name}"
@@ -178,6 +213,49 @@ def _compile(module: Any) -> None:
             method.compile()
 
 
+def script_in_place(module: Any) -> None:
+    """Compile the methods of *module* that are marked, which then are its own."""
+    type = _type_in_place(module)
+    for name in dir(type.python):
+        function = inspect.getattr_static(type.python, name, None)
+        if mark_of(function) == "export" and inspect.isfunction(function):
+            method = type.method(name)
+            method.compile()
+            module.__dict__[name] = python_types.MethodType(method, module)
+
+
+def _type_in_place(module: Any) -> t.ClassType:
+    """The type of *module*, whose submodules are scripted in their places."""
+    if "_script_type" not in module.__dict__:
+        children = {name: None if one is None else _prepared(one, {}) for name, one in module._modules.items()}
+        module.__dict__["_script_type"] = module_type(module, children)
+        module.__dict__.update(children)
+    return module.__dict__["_script_type"]  # type: ignore[no-any-return]
+
+
+def define_methods(module: Any, text: str) -> None:
+    """Add the methods of *text* to *module*."""
+    type = _type_in_place(module)
+    source = Source(textwrap.dedent(text), "<string>")
+    frame = sys._getframe(2)
+    resolver = Resolver(PROGRAM, ChainMap({"torch": TorchValue()}, _TYPE_NAMES, frame.f_globals))
+    made = []
+    for node in parsed(source.text).body:
+        if isinstance(node, ast.FunctionDef):
+            made.append(ScriptMethod(node.name, f"{type.name}.{node.name}", source, node, resolver, None,
+                                     self_type=type, first=_self_value(type, node, source)))  # fmt: skip
+            type.methods[node.name] = made[-1]
+    for method in made:
+        method.compile()
+        module.__dict__[method.name] = python_types.MethodType(method, module)
+
+
+_TYPE_NAMES = {
+    "Tensor": polyad.Tensor,
+    **{name: getattr(typing, name) for name in ("List", "Dict", "Tuple", "Optional", "Union", "Any")},
+}
+
+
 def module_type(module: Module, children: dict[str, Any]) -> t.ClassType:
     """The type of *module*, whose submodules are scripted already."""
     cls = module.__class__
@@ -195,12 +273,14 @@ def module_type(module: Module, children: dict[str, Any]) -> t.ClassType:
         made.buffers.append(name)
     for name, child in children.items():
         made.attributes[name] = t.NONE if child is None else child._script_type
+    is_layer = cls.__module__.startswith("polyad.nn.")
     constants = {*getattr(cls, "__constants__", ()), *[name for name, one in hints.items() if one is typing.Final]}
     ignored = set(getattr(cls, "__jit_ignored_attributes__", ()))
     for name, value in module.__dict__.items():
         if name in _INTERNAL or name in made.attributes or name in ignored:
             continue
-        _add_attribute(made, name, value, hints, name in constants)
+        option = is_layer and name != "training" and isinstance(value, (int, float, str, tuple, type(None)))
+        _add_attribute(made, name, value, hints, name in constants or option)
     for name in constants:
         if name not in made.constants and name not in made.attributes and hasattr(cls, name):
             made.constants[name] = getattr(cls, name)
@@ -273,7 +353,7 @@ def _add_class_members(made: t.ClassType, cls: Any) -> None:
     """Properties of the class, and constants that an enumeration or a class holds."""
     unused = set(getattr(cls, "__jit_unused_properties__", ()))
     for base in cls.__mro__:
-        if base in (Module, object):
+        if base in (Module, object) or base.__module__.startswith("polyad.nn."):
             break
         for name, value in vars(base).items():
             if (
@@ -308,10 +388,20 @@ def method_of(type: t.ClassType, name: str, function: Any, owner: Any) -> Any:
     mark = mark_of(function)
     resolver = Resolver(PROGRAM, names_seen_by(function), owner)
     if mark in ("ignore", "unused"):
-        from ..language.source import Place, Source
+        from ..language.source import Place
 
         place = Place(Source("", function.__code__.co_filename), 1)
         return PROGRAM.python_function(function, mark, resolver, name, place, type)
+    if issubclass(owner, Module) and owner.__module__.startswith("polyad.nn.") and name == "forward":
+        program = program_of(type.python, type.constants)
+        if program is not None:
+            function, resolver = program, Resolver(PROGRAM, names_seen_by(program), owner)
+            source, node = source_of(function)
+            node.name = name
+            first = _self_value(type, node, source)
+            return ScriptMethod(
+                name, f"{type.name}.{name}", source, node, resolver, function, self_type=type, first=first
+            )
     source, node = source_of(function)
     if issubclass(owner, Module) and owner.__module__.startswith("polyad.nn."):
         return _native_or_scripted(type, name, function, source, node, resolver)

@@ -26,13 +26,15 @@ from ..checking.values import (
     OperatorValue,
     Plain,
     PythonValue,
+    SpecialValue,
     TupleValue,
     UnusableValue,
     Value,
 )  # fmt: skip
 from ..checking.written import WRITTEN
 from ..language import tree
-from ..language.source import CompileError, Place, Source, UnsupportedError
+from ..language.source import CompileError, Place, Source, UnsupportedError, types_of_comment
+from ..library.functional import FUNCTIONS as FUNCTIONS_OF_LAYERS
 from ..operators import native
 from ..operators.schemas import NO_DEFAULT, Argument, Schema, known
 from ..running.operators import METHODS, implementation
@@ -113,6 +115,14 @@ def _same_functions() -> set[Any]:
     return {getattr(nn.functional, name) for name in names if hasattr(nn.functional, name)}
 
 
+_CASTS = {
+    "float": polyad.float32, "double": polyad.float64, "half": polyad.float16, "bfloat16": polyad.bfloat16,
+    "long": polyad.int64, "int": polyad.int32, "short": polyad.int16, "char": polyad.int8, "byte": polyad.uint8,
+    "bool": polyad.bool,
+}  # fmt: skip
+"""Methods of tensors that give another dtype."""
+
+
 class Resolver:
     """The names of one function of Python.
 
@@ -121,6 +131,9 @@ class Resolver:
         names: what the function sees, closures before globals.
         owner: the class whose method it is, for ``super()``.
     """
+
+    lists_as_defaults = False
+    """Whether a default may be a list."""
 
     def __init__(self, program: Any, names: Mapping[str, Any], owner: Any = None) -> None:
         self.program, self.names, self.owner = program, names, owner
@@ -139,6 +152,9 @@ class Resolver:
         """What a Python object is in a program; *member* of one that is an attribute of a module."""
         if isinstance(value, Value):
             return value
+        written = FUNCTIONS_OF_LAYERS.get(name.rpartition(".")[2]) if callable(value) else None
+        if written is not None and getattr(nn.functional, name.rpartition(".")[2], None) is value:
+            value = written
         found = _builtin(value) if callable(value) else None
         if found is not None:
             return found
@@ -193,6 +209,11 @@ class Resolver:
         """A method of a tensor, a list, a dict, a string or a number, which is an operator."""
         operator = f"aten::{name}"
         if object.type == t.TENSOR:
+            if name in _CASTS:
+                dtype = tree.Constant(t.DTYPE, object.place, _CASTS[name])
+                return SpecialValue(
+                    name, lambda checker, given, named, place: Plain(checker.operator(("aten::to",), [object, dtype], {}, place))
+                )
             if name in ("tolist", "item") or known(operator):
                 if name == "item":
                     return OperatorValue("aten::item", first=object)
@@ -353,33 +374,29 @@ class Resolver:
             raise UnsupportedError(
                 f"script: {node.name}: compiled functions can't take {word}", place, fix="name the arguments"
             )
+        annotations, returns = _annotations_of(node, self_type is not None, place)
+
+        def type_of(one: ast.arg) -> Type:
+            written = annotations.get(one.arg)
+            return t.TENSOR if written is None else self.annotation(written, place, source)  # type: ignore[no-any-return]
+
         positional = node.args.args
-        defaults = [NO_DEFAULT] * (len(positional) - len(node.args.defaults)) + [
-            self._evaluated(one, place) for one in node.args.defaults
-        ]
+        missing: list[Any] = [NO_DEFAULT] * (len(positional) - len(node.args.defaults))
+        defaults = missing + [self._evaluated(one, place) for one in node.args.defaults]
         for position, (one, default) in enumerate(zip(positional, defaults)):
-            first = position == 0 and self_type is not None
-            type = (
-                self_type
-                if first
-                else t.TENSOR
-                if one.annotation is None
-                else self.annotation(one.annotation, place, source)
-            )
-            arguments.append(Argument(one.arg, type, default))  # type: ignore[arg-type]
+            kind = self_type if position == 0 and self_type is not None else type_of(one)
+            arguments.append(Argument(one.arg, kind, default))
         for one, value in zip(node.args.kwonlyargs, node.args.kw_defaults):
-            type = t.TENSOR if one.annotation is None else self.annotation(one.annotation, place, source)
-            arguments.append(
-                Argument(one.arg, type, NO_DEFAULT if value is None else self._evaluated(value, place), True)
-            )
+            default = NO_DEFAULT if value is None else self._evaluated(value, place)
+            arguments.append(Argument(one.arg, type_of(one), default, True))
         for one in arguments:
-            if isinstance(one.default, (list, dict, set)):
+            if isinstance(one.default, (list, dict, set)) and not self.lists_as_defaults:
                 raise CompileError(
                     f"script: Mutable default parameters are not supported: {node.name} has {one.name}={one.default!r}", place,
                     fix="use None, and make the value in the function",
                 )  # fmt: skip
-        result = None if node.returns is None else self.annotation(node.returns, place, source)
-        return tree.Signature(node.name, arguments, result, node.returns is not None)
+        result = None if returns is None else self.annotation(returns, place, source)
+        return tree.Signature(node.name, arguments, result, returns is not None)
 
     # -------------------------------------------------------------------------------------------------- types
 
@@ -459,6 +476,31 @@ class Resolver:
         )
 
 
+def _annotations_of(
+    node: ast.FunctionDef, is_method: bool, place: Place
+) -> tuple[dict[str, ast.expr], ast.expr | None]:
+    """The annotations of a function's arguments by name, and that of its result; comments stand for them."""
+    every = [*node.args.args, *node.args.kwonlyargs]
+    found = {one.arg: one.annotation for one in every if one.annotation is not None}
+    for one in every:
+        if one.type_comment:
+            found[one.arg] = ast.parse(one.type_comment, mode="eval").body
+    comment = types_of_comment(node, place)
+    if comment is None:
+        return found, node.returns
+    types, result = comment
+    names = [one.arg for one in every]
+    if is_method and len(types) == len(names) - 1:
+        names = names[1:]
+    if len(types) != len(names) and not (len(types) == 1 and isinstance(types[0], ast.Constant)):
+        raise CompileError(
+            f"script: the type comment of {node.name} has {len(types)} types for {len(names)} arguments: Number of type "
+            "annotations for function parameters does not match the number of parameters", place, fix="write one for each",
+        )  # fmt: skip
+    found.update(zip(names, types))
+    return found, result
+
+
 _ALWAYS = frozenset(
     f"aten::{name}" for name in (
         "__getitem__", "slice", "__contains__", "__is__", "__isnot__", "__not__", "len", "Int", "Float", "Bool",
@@ -488,6 +530,23 @@ class ModuleValue(Value):
                 f"script: {self.described()} has no attribute {name}", place, fix="use what it has"
             ) from None
         return self.resolver.value_of(value, f"{self.name}.{name}", place, member=True)
+
+
+class TorchValue(Value):
+    """``torch`` in text and in the programs of `library`: operators by name, dtypes, and a few modules."""
+
+    def described(self) -> str:
+        return "module 'torch'"
+
+    def attribute(self, checker: Any, name: str, place: Place) -> Value:
+        if known(f"aten::{name}"):
+            return OperatorValue(f"aten::{name}")
+        value = getattr(polyad, name, None)
+        if isinstance(value, python_types.ModuleType):
+            return ModuleValue(checker.resolver, value, f"torch.{name}")
+        if isinstance(value, _CONSTANTS) or name == "no_grad":
+            return checker.resolver.value_of(value, name, place)  # type: ignore[no-any-return]
+        raise UnsupportedError(f"script: unknown builtin op: aten::{name}", place, fix="polyad has no such operator")
 
 
 class TensorClassValue(Value):

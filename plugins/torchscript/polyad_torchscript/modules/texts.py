@@ -14,20 +14,19 @@ from typing import Any
 
 import polyad
 from polyad import nn
-from polyad.base.dtypes import DType
 
 from ..checking.builtins import FUNCTIONS, UNSUPPORTED
 from ..checking.values import ClassValue, FunctionValue, NativeValue, OperatorValue, Plain, Value
 from ..checking.written import WRITTEN
 from ..language import tree
-from ..language.source import CompileError, Place, Source, UnsupportedError
+from ..language.source import CompileError, Place, Source, UnsupportedError, parsed
 from ..operators.schemas import known
 from ..types import types as t
 from ..types.annotations import type_of_constant
 from ..types.types import Type
 from .functions import ScriptFunction, ScriptMethod
 from .program import PROGRAM
-from .resolving import ModuleValue, Resolver
+from .resolving import ModuleValue, Resolver, TorchValue
 
 __all__ = ["TextResolver", "TextUnit"]
 
@@ -92,7 +91,7 @@ class TextUnit:
         """
         source = Source(text, file)
         try:
-            parsed = ast.parse(text)
+            module = parsed(text)
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             line = getattr(error, "lineno", None) or 1
             place = Place(source, line, max((getattr(error, "offset", 1) or 1) - 1, 0))
@@ -100,7 +99,7 @@ class TextUnit:
         resolver = self.resolver()
         classes: list[tuple[ast.ClassDef, str]] = []
         found = []
-        for node in parsed.body:
+        for node in module.body:
             if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
                 found.append(prefix + node.name)
             if isinstance(node, ast.ClassDef):
@@ -111,7 +110,7 @@ class TextUnit:
                 raise UnsupportedError("script: only functions and classes can be defined", source.place(node))
         for node, qualified in sorted(classes, key=lambda one: _base(one[0]) != "NamedTuple"):
             self._fill(node, qualified, source, resolver)
-        for node in parsed.body:
+        for node in module.body:
             if isinstance(node, ast.FunctionDef):
                 qualified = prefix + node.name
                 self.functions[qualified] = ScriptFunction(node.name, qualified, source, node, resolver)
@@ -249,7 +248,7 @@ class TextResolver(Resolver):
         if found is not None:
             return found
         if name == "torch":
-            return TorchValue(self)
+            return TorchValue()
         if name == "CONSTANTS":
             return ConstantsValue(self.unit.constants)
         if name in WRITTEN:
@@ -364,33 +363,6 @@ def _dotted(node: ast.expr) -> str | None:
     if not isinstance(node, ast.Name):
         return None
     return ".".join([node.id, *reversed(parts)])
-
-
-class TorchValue(Value):
-    """``torch`` in text: operators by name, and dtypes."""
-
-    def __init__(self, resolver: TextResolver) -> None:
-        self.resolver = resolver
-
-    def described(self) -> str:
-        return "module 'torch'"
-
-    def attribute(self, checker: Any, name: str, place: Place) -> Value:
-        if known(f"aten::{name}"):
-            return OperatorValue(f"aten::{name}")
-        value = getattr(polyad, name, None)
-        if isinstance(value, (DType, polyad.layout, polyad.memory_format)) or name in (
-            "nn",
-            "jit",
-            "linalg",
-            "fft",
-            "special",
-            "no_grad",
-        ):
-            if isinstance(value, type(polyad.nn)):
-                return ModuleValue(self.resolver, value, f"torch.{name}")
-            return self.resolver.value_of(value, name, place)
-        raise UnsupportedError(f"script: unknown builtin op: aten::{name}", place, fix="polyad has no such operator")
 
 
 class OpsValue(Value):

@@ -14,7 +14,7 @@ __all__ = ["CompilationUnit"]
 
 
 class CompilationUnit:
-    """Functions of a text, each an attribute by its name.
+    r"""Functions of a text, each an attribute by its name.
 
     Args:
         lang: the text, or nothing.
@@ -22,7 +22,7 @@ class CompilationUnit:
     Raises CompileError for text that breaks TorchScript's rules.
 
     >>> import polyad
-    >>> unit = polyad.jit.CompilationUnit("def twice(x: int) -> int:\\n    return x * 2")
+    >>> unit = polyad.jit.CompilationUnit("def twice(x: int) -> int:\n    return x * 2")
     >>> unit.twice(3)
     6
     """

@@ -16,7 +16,7 @@ from ..types import types as t
 from . import values
 from .operators import ATTRIBUTES, METHODS, implementation
 
-__all__ = ["compile_function"]
+__all__ = ["Writer", "compile_function", "identifier"]
 
 _BINARY: dict[str, type[ast.operator]] = {
     "aten::add": ast.Add, "aten::sub": ast.Sub, "aten::mul": ast.Mult, "aten::div": ast.Div,
@@ -42,14 +42,14 @@ _CASTS: dict[str, Any] = {
 }
 
 
-def compile_function(function: tree.Function, file: str | None = None) -> Any:
-    """A Python function that does what *function* says."""
-    writer = _Writer(function)
-    made = writer.definition(function)
+def compile_function(function: tree.Function, writer: Any = None) -> Any:
+    """A Python function that does what *function* says; *writer* is the class that writes it."""
+    writing: Writer = (writer or Writer)(function)
+    made = writing.definition(function)
     module = ast.fix_missing_locations(ast.Module([made], []))
-    code = compile(module, file or function.place.source.file, "exec")
-    exec(code, writer.names)  # made from a checked tree, see above
-    return writer.names[made.name]
+    code = compile(module, function.place.source.file, "exec")
+    exec(code, writing.names)  # made from a checked tree, see above
+    return writing.names[made.name]
 
 
 def identifier(name: str) -> str:
@@ -65,7 +65,7 @@ _KEYWORDS = frozenset({"None", "True", "False", "and", "as", "assert", "async", 
                        "with", "yield"})  # fmt: skip
 
 
-class _Writer:
+class Writer:
     """Writes one function.
 
     Attributes:
@@ -324,7 +324,7 @@ class _Writer:
         return ast.Call(self.held(one.function, word), [self.expression(part) for part in one.arguments], keywords)
 
     def _Operator(self, one: tree.Operator) -> ast.expr:
-        schema, name = one.schema, one.schema.name
+        name = one.schema.name
         given = one.arguments
         if name in _BINARY and _are_given(given, 2):
             left, right = self._operands(given)
@@ -388,7 +388,7 @@ class _Writer:
                 continue
             argument = one.schema.arguments[position] if position < len(one.schema.arguments) else None
             made = self._argument(value, argument)
-            if argument is not None and (gap or argument.keyword_only or argument.name == "alpha"):
+            if argument is not None and (gap or argument.keyword_only):
                 keywords.append(ast.keyword(argument.name, made))
             else:
                 positional.append(made)

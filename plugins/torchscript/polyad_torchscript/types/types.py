@@ -323,7 +323,7 @@ def optional(type: Type) -> Type:
 
 def is_optional(type: Type) -> bool:
     """Whether a value may be None."""
-    return type == NONE or type == ANY or (isinstance(type, UnionType) and NONE in type.members)
+    return type in (NONE, ANY) or (isinstance(type, UnionType) and NONE in type.members)
 
 
 def without_none(type: Type) -> Type:

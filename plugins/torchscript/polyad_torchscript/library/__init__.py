@@ -1,0 +1,7 @@
+"""`polyad.nn` in the language of programs: what scripted modules call, in operators that PyTorch has as well.
+
+functional.py   functions of `polyad.nn.functional`
+layers.py       ``forward`` of layers whose own uses more of Python than programs can
+
+To add one, write it as a program under its name; `tests` compare it with polyad's own.
+"""
