@@ -173,8 +173,8 @@ def lstm(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[
     x = input if batched else input.unsqueeze(place)
     layers = self.num_layers * (2 if self.bidirectional else 1)
     if hx is None:
-        h = zero_state(x, layers, x.size(1 - place), self.hidden_size if self.proj_size == 0 else self.proj_size)
-        c = zero_state(x, layers, x.size(1 - place), self.hidden_size)
+        h = zero_state(x, layers, x.size(place), self.hidden_size if self.proj_size == 0 else self.proj_size)
+        c = zero_state(x, layers, x.size(place), self.hidden_size)
     else:
         h, c = hx
         if not batched:
@@ -194,7 +194,7 @@ def gru(self, input: Tensor, hx: Tensor | None = None) -> tuple[Tensor, Tensor]:
     x = input if batched else input.unsqueeze(place)
     layers = self.num_layers * (2 if self.bidirectional else 1)
     if hx is None:
-        h = zero_state(x, layers, x.size(1 - place), self.hidden_size)
+        h = zero_state(x, layers, x.size(place), self.hidden_size)
     else:
         h = hx if batched else hx.unsqueeze(1)
     out, last = torch.gru(
@@ -210,7 +210,7 @@ def rnn(self, input: Tensor, hx: Tensor | None = None) -> tuple[Tensor, Tensor]:
     x = input if batched else input.unsqueeze(place)
     layers = self.num_layers * (2 if self.bidirectional else 1)
     if hx is None:
-        h = zero_state(x, layers, x.size(1 - place), self.hidden_size)
+        h = zero_state(x, layers, x.size(place), self.hidden_size)
     else:
         h = hx if batched else hx.unsqueeze(1)
     if self.mode == "RNN_TANH":
