@@ -21,7 +21,7 @@ import polyad
 from polyad import nn
 from polyad.nn.modules.module import Module
 
-from ..checking.values import Value
+from ..checking.values import PythonValue, Value
 from ..language import tree
 from ..language.source import CompileError, Source, parsed, source_of
 from ..library.layers import program_of
@@ -121,8 +121,9 @@ class RecursiveScriptModule(ScriptModule):
         self.__dict__["_python"] = original
         if "forward" in type.methods or (type.find_method is not None and hasattr(type.python, "forward")):
             forward = type.method("forward")
-            if isinstance(forward, ScriptFunction):
-                self.__dict__["forward"] = python_types.MethodType(forward, self)
+            run = forward.function if isinstance(forward, PythonValue) else forward
+            if run is not None:
+                self.__dict__["forward"] = python_types.MethodType(run, self)
 
     def extra_repr(self) -> str:
         return f"original_name={self.original_name}"
