@@ -52,9 +52,9 @@ def draws(program: ONNXProgram) -> bool:
     return any(node.op_type in DRAWN for node in program.model.graph.all_nodes())
 
 
-def compare(program: ONNXProgram, args: Any, kwargs: Any, expected: Sequence[Any], what: str) -> None:
-    """Raise RuntimeError if onnxruntime gives other results than *expected*; warn if it is not there, or cannot run
-    such a model.
+def compare(program: ONNXProgram, given: Any, expected: Sequence[Any], what: str) -> None:
+    """Raise RuntimeError if onnxruntime gives other results than *expected* for (args, kwargs) *given*; warn if it is
+    not there, or cannot run such a model.
     """
     if importlib.util.find_spec("onnxruntime") is None:
         warnings.warn(
@@ -64,7 +64,7 @@ def compare(program: ONNXProgram, args: Any, kwargs: Any, expected: Sequence[Any
         )
         return
     try:
-        found = program(*args, **kwargs)
+        found = program(*given[0], **given[1])
     except Exception as error:
         if not any(said in str(error) for said in LACKING):
             raise OnnxExporterError(
