@@ -17,9 +17,7 @@ pytest.importorskip("onnxruntime")
 
 OPSETS = (14, 17, 18, 21, 24)
 WANTED = [int(one) for one in os.environ.get("POLYAD_ONNX_OPSETS", "").split(",") if one]
-CASES = [
-    (name, opset) for place, name in enumerate(ALL) for opset in (WANTED or [OPSETS[place % len(OPSETS)]])
-]
+CASES = [(name, opset) for place, name in enumerate(ALL) for opset in (WANTED or [OPSETS[place % len(OPSETS)]])]
 
 
 def batch_axes(layer: Layer) -> tuple[dict[str, dict[int, str]], tuple[object, ...]]:
@@ -40,9 +38,7 @@ def test_a_layer_gives_the_same_in_onnxruntime_for_every_batch(name, opset):
     axes, inputs = batch_axes(layer)
     with warnings.catch_warnings():
         warnings.simplefilter("error", torch.onnx.errors.OnnxExporterWarning)  # that results were not compared
-        program = torch.onnx.export(
-            module, inputs, input_names=list(axes), dynamic_axes=axes, opset_version=opset
-        )
+        program = torch.onnx.export(module, inputs, input_names=list(axes), dynamic_axes=axes, opset_version=opset)
     assert program.model.graph.opset_imports[""] == opset
     shapes = [value.shape for value in program.model.graph.inputs]
     assert [[str(size) for size in shape] for shape in shapes] == [
