@@ -231,7 +231,7 @@ class Translator:
     def _call(self, node: Node) -> None:
         if node.name in VIEWS:
             return self._view(node)
-        function = self.table.found(node.name, _arguments(self.graph, node))
+        function = self.table.found(node.name, _values_of(self.graph, node))
         assert function is not None
         result = function(self, *self._given(node))
         if result is None:
@@ -360,13 +360,13 @@ class Translator:
 def untranslatable(graph: Graph, table: Table) -> Iterator[Node]:
     """The calls in a graph and in the functions of control flow in it that have no translation."""
     for node in graph.nodes:
-        if node.name not in VIEWS and table.found(node.name, _arguments(graph, node)) is None:
+        if node.name not in VIEWS and table.found(node.name, _values_of(graph, node)) is None:
             yield node
         for body in node.bodies:
             yield from untranslatable(body, table)
 
 
-def _arguments(graph: Graph, node: Node) -> tuple[Any, ...]:
+def _values_of(graph: Graph, node: Node) -> tuple[Any, ...]:
     """The arguments of *node*, with the graph's values in their places."""
     return tuple([_with_values(arg, graph.values) for arg in node.args])
 

@@ -79,10 +79,10 @@ def compare(program: ONNXProgram, given: Any, expected: Sequence[Any], what: str
         return
     names, drawn = [value.name for value in program.model.graph.outputs], draws(program)
     for name, ours, theirs in zip(names, expected, found, strict=True):
-        _compare(name, what, ours.detach().cpu(), theirs, drawn)
+        _compare_output(name, what, ours.detach().cpu(), theirs, drawn)
 
 
-def _compare(name: str, what: str, ours: Any, theirs: Any, drawn: bool) -> None:
+def _compare_output(name: str, what: str, ours: Any, theirs: Any, drawn: bool) -> None:
     if tuple(ours.shape) != tuple(theirs.shape) or ours.dtype != theirs.dtype:
         raise OnnxExporterError(
             f"onnx.export: output {name} is another in onnxruntime, for {what}",

@@ -36,7 +36,7 @@ def _into_convolution(to: Any, input: Any, mean: Any, var: Any, weight: Any, bia
     held = (kernel, offset, mean, var, weight, bias)
     tensors: list[Any] = [None if ref is None else to.tensors[ref.number].detach() for ref in held]
     with torch.no_grad():
-        scaled, shift = _scaled(eps, *[None if one is None else one.double() for one in tensors])
+        scaled, shift = _normalizing_weights(eps, *[None if one is None else one.double() for one in tensors])
     dtype, name = tensors[0].dtype, to.graph.values[kernel.number].name.rpartition(".")[0]
     before, to.node, to.chain = to.node, call, call.modules
     try:
@@ -50,7 +50,9 @@ def _into_convolution(to: Any, input: Any, mean: Any, var: Any, weight: Any, bia
         to.node, to.chain = before, before.modules
 
 
-def _scaled(eps: float, kernel: Any, offset: Any, mean: Any, var: Any, weight: Any, bias: Any) -> tuple[Any, Any]:
+def _normalizing_weights(
+    eps: float, kernel: Any, offset: Any, mean: Any, var: Any, weight: Any, bias: Any
+) -> tuple[Any, Any]:
     """A convolution's weight and bias with what a normalisation does to each channel."""
     scale = (var + eps).rsqrt()
     if weight is not None:

@@ -74,7 +74,7 @@ class Inputs:
         return self.to.op("Unsqueeze", state, self.to.ints(0))
 
 
-def _rows(to: Any, steps: Any, hidden: Any) -> Any:
+def _rows_of_steps(to: Any, steps: Any, hidden: Any) -> Any:
     """The states of all steps, one row for each step and sequence."""
     return to.op("Reshape", steps, to.sizes([-1, to.sizes_of(hidden)[1]]))
 
@@ -99,7 +99,7 @@ def lstm(
         given.first(cell), count=3, hidden_size=to.sizes_of(hidden_ref)[1],
         direction="reverse" if reverse else "forward",
     )  # fmt: skip
-    return _rows(to, states, hidden_ref), _last(to, last), _last(to, last_cell), None, None
+    return _rows_of_steps(to, states, hidden_ref), _last(to, last), _last(to, last_cell), None, None
 
 
 @translates(
@@ -114,7 +114,7 @@ def gru(to: Any, gates: Any, weight: Any, bias: Any, hidden: Any, batch_sizes: A
         "GRU", given.sequence, given.weight, given.arranged(weight_ref), given.bias, None, given.first(hidden), count=2,
         hidden_size=to.sizes_of(hidden_ref)[1], direction="reverse" if reverse else "forward", linear_before_reset=1,
     )  # fmt: skip
-    return _rows(to, states, hidden_ref), _last(to, last), None
+    return _rows_of_steps(to, states, hidden_ref), _last(to, last), None
 
 
 @translates(
@@ -130,4 +130,4 @@ def rnn(to: Any, gates: Any, weight: Any, hidden: Any, batch_sizes: Any, reverse
         hidden_size=to.sizes_of(hidden_ref)[1], direction="reverse" if reverse else "forward",
         activations=["Relu" if relu else "Tanh"],
     )  # fmt: skip
-    return _rows(to, states, hidden_ref), _last(to, last)
+    return _rows_of_steps(to, states, hidden_ref), _last(to, last)
