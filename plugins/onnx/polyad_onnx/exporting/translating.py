@@ -360,8 +360,9 @@ class Translator:
 def untranslatable(graph: Graph, table: Table) -> Iterator[Node]:
     """The calls in a graph and in the functions of control flow in it that have no translation."""
     for node in graph.nodes:
-        if node.name not in VIEWS and table.found(node.name, _values_of(graph, node)) is None:
-            yield node
+        known = node.name in VIEWS or table.found(node.name, _values_of(graph, node)) is not None
+        if not known or any(graph.values[number].dtype.is_complex for number in (*node.uses, *node.makes)):
+            yield node  # runtimes have no complex numbers
         for body in node.bodies:
             yield from untranslatable(body, table)
 
