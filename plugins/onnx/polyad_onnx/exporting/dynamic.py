@@ -5,11 +5,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import polyad as torch
 from polyad.errors import ArgumentError, ArgumentTypeError, safe_repr
+from polyad.graph.expressions import evaluated
+from polyad.graph.sizes import symbols_of_inputs
+from polyad.graph.structure import replace
 
 Dims = dict[str, dict[int, Any]]
 
@@ -126,28 +129,22 @@ def _note(one: Named, spec: Any, found: Dynamic) -> None:
             found.ranges[symbol_name(label)] = (int(least or 0), most)
 
 
-def at_other_sizes(given: Any, graph: Any, names: Mapping[int, str]) -> Any | None:
-    """The example's arguments with each open size another, of the example's data again and again; None if there is no
-    open size. *names* are those of the inputs by id.
+def at_other_sizes(given: Any, graph: Any, names: Mapping[int, str]) -> Iterator[Any]:
+    """The example's arguments with each open size another, of the example's data again and again: larger than all that
+    were captured where that is within its range, then as in the last capture. *names* are those of the inputs by id.
     """
-    from polyad.graph.expressions import evaluated
-    from polyad.graph.sizes import symbols_of_inputs
-    from polyad.graph.structure import replace
-
     symbols = symbols_of_inputs(graph)
     if not symbols:
-        return None
-    sizes = {}
-    for symbol in symbols:
-        wanted = max(symbol.captured) + 3
-        sizes[symbol.name] = wanted if symbol.most is None else min(wanted, symbol.most)
-    shapes = {value.name: evaluated(value.sizes, sizes) for value in graph.inputs}
+        return
+    larger = {one.name: max(one.captured) + 3 if one.most is None else min(max(one.captured) + 3, one.most)
+              for one in symbols}  # fmt: skip
+    for sizes in (larger, {one.name: one.captured[-1] for one in symbols}):
+        shapes = {value.name: evaluated(value.sizes, sizes) for value in graph.inputs}
 
-    def resized(tensor: Any) -> Any:
-        for dim, size in enumerate(shapes[names[id(tensor)]]):
-            if tensor.shape[dim] != size:
-                places = torch.arange(size) % tensor.shape[dim]
-                tensor = tensor.index_select(dim, places)
-        return tensor
+        def resized(tensor: Any, shapes: Mapping[str, Any] = shapes) -> Any:
+            for dim, size in enumerate(shapes[names[id(tensor)]]):
+                if tensor.shape[dim] != size:
+                    tensor = tensor.index_select(dim, torch.arange(size) % tensor.shape[dim])
+            return tensor
 
-    return replace(given, torch.Tensor, resized)
+        yield replace(given, torch.Tensor, resized)

@@ -159,11 +159,14 @@ def export(
 def _verify(program: ONNXProgram, source: Source, graph: Graph) -> None:
     """Hold the model against the program, for the example and for other sizes."""
     check(program)
-    args, kwargs = source.given
-    compare(program, args, kwargs, source.results(source.given), "the example")
-    others = at_other_sizes(source.given, graph, source.names)
-    if others is not None:
-        compare(program, *others, source.results(others), "other sizes than the example's")
+    compare(program, source.given, source.results(source.given), "the example")
+    for others in at_other_sizes(source.given, graph, source.names):
+        try:
+            expected = source.results(others)
+        except Exception:  # the program has a limit that nobody told
+            continue
+        compare(program, others, expected, "other sizes than the example's")
+        return
 
 
 def _check_options(profile: bool, operator_export_type: int) -> None:

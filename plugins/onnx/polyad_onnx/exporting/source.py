@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 import polyad as torch
-from polyad.errors import ArgumentTypeError, safe_repr
+from polyad.errors import ArgumentTypeError, BakedSize, safe_repr
 from polyad.graph import Graph
 from polyad.graph.passes import drop_views, fold_constants, merge_common, remove_dead
 from polyad.graph.structure import Ref, leaves, replace
@@ -52,7 +52,7 @@ class Source:
         self.table = table
         self.model, args, kwargs = _callable_of(model, args, kwargs)
         given = (args if isinstance(args, tuple) else (args,), kwargs)
-        self.given: tuple[tuple[Any, ...], dict[str, Any]] = replace(given, torch.Tensor, _own)
+        self.given: tuple[tuple[Any, ...], dict[str, Any]] = _copied(given)
         self.parameters = _parameters(self.model)
         self.function = types.MethodType(self._runner(), self.model)
         self.names: dict[int, str] = names_of_inputs(self.function, self.given)
@@ -85,10 +85,10 @@ class Source:
 
     def graph(self, dynamic: Dynamic, folding: bool, optimize: bool) -> Graph:
         """The graph, for all sizes of *dynamic*."""
-        args, kwargs = self.given
+        args, kwargs = _copied(self.given)
         with torch.no_grad():
             if dynamic.dims:
-                graph = torch.jit.generalise(self.function, args, kwargs, dims=dynamic.dims, ranges=dynamic.ranges)
+                graph = self._for_all_sizes(args, kwargs, dynamic)
             else:
                 graph = torch.jit.capture(self.function, *args, **kwargs)
             passes: list[Callable[[Graph], Graph]] = [partial(fold_constants, parameters=True)] if folding else []
@@ -97,10 +97,28 @@ class Source:
                 graph = one(graph)  # not verified each time: the model is compared as a whole
             return graph
 
+    def _for_all_sizes(self, args: Any, kwargs: Any, dynamic: Dynamic) -> Graph:
+        """The graph for the open sizes; where the program takes no larger ones, as it was with smaller ones."""
+        try:
+            return torch.jit.generalise(self.function, args, kwargs, dims=dynamic.dims, ranges=dynamic.ranges)
+        except BakedSize:
+            example = {tensor.name: tensor.tensor.shape for tensor in self.named(()).values()}
+            most = {label: example[name][dim] for name, dims in dynamic.dims.items() for dim, label in dims.items()}
+            ranges = {label: (0, size) for label, size in most.items() if label is not ... and size > 3}
+            if dynamic.ranges or not ranges:
+                raise
+            try:
+                args, kwargs = _copied(self.given)
+                return torch.jit.generalise(self.function, args, kwargs, dims=dynamic.dims, ranges=ranges)
+            except BakedSize:
+                pass
+            raise
+
     def results(self, given: Any) -> list[Any]:
         """The tensors that the model gives."""
+        args, kwargs = _copied(given)
         with torch.no_grad():
-            result = self.model(*given[0], **given[1])
+            result = self.model(*args, **kwargs)
         return [leaf for _, leaf in leaves(result) if isinstance(leaf, torch.Tensor)]
 
     @contextmanager
@@ -139,9 +157,9 @@ def _callable_of(model: Any, args: Any, kwargs: dict[str, Any] | None) -> tuple[
     return model, args, kwargs or {}
 
 
-def _own(tensor: Any) -> Any:
-    """A tensor of its own for each place of the example: each is an input."""
-    return tensor.detach().clone()
+def _copied(given: Any) -> Any:
+    """Arguments with a tensor of its own in each place: each is an input, and the program may write to it."""
+    return replace(given, torch.Tensor, lambda tensor: tensor.detach().clone())
 
 
 def _parameters(model: Any) -> list[inspect.Parameter]:

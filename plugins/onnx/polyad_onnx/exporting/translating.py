@@ -36,6 +36,7 @@ class Translator:
         place_before: the path of the module in which a body is used.
         calls: for each node the calls of modules that it is part of, which `chain` has at present.
         folding: whether weights may be rewritten, where one op alone uses them: `rearranged`.
+        counted: values whose sizes follow from data, in a graph that has them as they were in the example.
         tensors: the constants by number. makers: the calls that make values; uses: how often these are used.
         domains: those of the operators that are not ONNX's own.
         node: the call that is being translated.
@@ -59,6 +60,7 @@ class Translator:
         self.lengths = Sizes(self)
         self.folding = folding
         self.tensors = {one.value.number: one.tensor for one in graph.constants}
+        self.counted: set[int] = set()
         self.makers = {number: node for node in graph.nodes for number in node.results}
         self.uses = Counter(number for node in graph.nodes for number in node.uses)
         self.uses.update(ref.number for ref in leaves_of(graph.outputs, Ref))
@@ -79,8 +81,10 @@ class Translator:
     def bind(self, number: int, value: Any) -> None:
         """Let *value* be ONNX's for the graph's value *number*."""
         seen = self.graph.values[number]
+        if self.node is not None and not self.counted.isdisjoint(self.node.uses):
+            self.counted.add(number)
         if value.producer() is not None:
-            self.describe(value, seen.dtype, seen.sizes)
+            self.describe(value, seen.dtype, [None] * len(seen.shape) if number in self.counted else seen.sizes)
         self.known[number] = self._now[self._first(number)] = value
 
     def value(self, ref: Ref) -> Any:
@@ -90,10 +94,15 @@ class Translator:
             raise unsupported(self.graph.name, self.opset, [self.makers[ref.number]])
         return found
 
+    def follows_data(self) -> None:
+        """Note that the sizes of the present call's first result follow from data."""
+        if not isinstance(self.result.general, tuple):
+            self.counted.add(self.result.number)
+
     def describe(self, value: Any, dtype: Any, shape: Sequence[Any]) -> None:
         """Say of what type *value* is."""
         value.type = self.ir.TensorType(element_type(dtype))
-        value.shape = self.ir.Shape([size if isinstance(size, int) else str(size) for size in shape])
+        value.shape = self.ir.Shape([size if size is None or isinstance(size, int) else str(size) for size in shape])
 
     def add_input(self, seen: Value, name: str | None = None) -> Any:
         """A new input of the graph, under the name that it has there unless another is given."""
@@ -222,7 +231,7 @@ class Translator:
     def _call(self, node: Node) -> None:
         if node.name in VIEWS:
             return self._view(node)
-        function = self.table.found(node.name, _arguments(self.graph, node))
+        function = self.table.found(node.name, _values_of(self.graph, node))
         assert function is not None
         result = function(self, *self._given(node))
         if result is None:
@@ -351,13 +360,14 @@ class Translator:
 def untranslatable(graph: Graph, table: Table) -> Iterator[Node]:
     """The calls in a graph and in the functions of control flow in it that have no translation."""
     for node in graph.nodes:
-        if node.name not in VIEWS and table.found(node.name, _arguments(graph, node)) is None:
-            yield node
+        known = node.name in VIEWS or table.found(node.name, _values_of(graph, node)) is not None
+        if not known or any(graph.values[number].dtype.is_complex for number in (*node.uses, *node.makes)):
+            yield node  # runtimes have no complex numbers
         for body in node.bodies:
             yield from untranslatable(body, table)
 
 
-def _arguments(graph: Graph, node: Node) -> tuple[Any, ...]:
+def _values_of(graph: Graph, node: Node) -> tuple[Any, ...]:
     """The arguments of *node*, with the graph's values in their places."""
     return tuple([_with_values(arg, graph.values) for arg in node.args])
 

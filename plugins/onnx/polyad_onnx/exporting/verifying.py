@@ -52,9 +52,9 @@ def draws(program: ONNXProgram) -> bool:
     return any(node.op_type in DRAWN for node in program.model.graph.all_nodes())
 
 
-def compare(program: ONNXProgram, args: Any, kwargs: Any, expected: Sequence[Any], what: str) -> None:
-    """Raise RuntimeError if onnxruntime gives other results than *expected*; warn if it is not there, or cannot run
-    such a model.
+def compare(program: ONNXProgram, given: Any, expected: Sequence[Any], what: str) -> None:
+    """Raise RuntimeError if onnxruntime gives other results than *expected* for (args, kwargs) *given*; warn if it is
+    not there, or cannot run such a model.
     """
     if importlib.util.find_spec("onnxruntime") is None:
         warnings.warn(
@@ -64,7 +64,7 @@ def compare(program: ONNXProgram, args: Any, kwargs: Any, expected: Sequence[Any
         )
         return
     try:
-        found = program(*args, **kwargs)
+        found = program(*given[0], **given[1])
     except Exception as error:
         if not any(said in str(error) for said in LACKING):
             raise OnnxExporterError(
@@ -79,10 +79,10 @@ def compare(program: ONNXProgram, args: Any, kwargs: Any, expected: Sequence[Any
         return
     names, drawn = [value.name for value in program.model.graph.outputs], draws(program)
     for name, ours, theirs in zip(names, expected, found, strict=True):
-        _compare(name, what, ours.detach().cpu(), theirs, drawn)
+        _compare_output(name, what, ours.detach().cpu(), theirs, drawn)
 
 
-def _compare(name: str, what: str, ours: Any, theirs: Any, drawn: bool) -> None:
+def _compare_output(name: str, what: str, ours: Any, theirs: Any, drawn: bool) -> None:
     if tuple(ours.shape) != tuple(theirs.shape) or ours.dtype != theirs.dtype:
         raise OnnxExporterError(
             f"onnx.export: output {name} is another in onnxruntime, for {what}",

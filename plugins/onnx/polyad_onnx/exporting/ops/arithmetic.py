@@ -68,8 +68,13 @@ for _name, _called in TRUTHS.items():
 
 @translates("sign")
 def sign(to: Any, input: Any) -> Any:
-    """-1, 0 or 1; a truth itself."""
-    return input if to.result.dtype is torch.bool else to.op("Sign", input)
+    """-1, 0 or 1, for nan 0; a truth itself."""
+    if to.result.dtype is torch.bool:
+        return input
+    found = to.op("Sign", input)
+    if not is_floating(to, input):
+        return found
+    return to.op("Where", to.op("IsNaN", input), number(to, 0), found, dtype=to.result.dtype)
 
 
 COMPARED = {"lt": "Less", "le": "LessOrEqual", "gt": "Greater", "ge": "GreaterOrEqual", "eq": "Equal"}

@@ -16,7 +16,7 @@ def _known(to: Any, refs: Sequence[Any]) -> list[Any]:
     return [to.known[ref.number] for ref in refs]
 
 
-def _truth(to: Any, value: Any) -> Any:
+def _scalar_truth(to: Any, value: Any) -> Any:
     """A truth of no dimension."""
     return to.op("Reshape", value, to.ints()) if value.shape is None or len(value.shape) else value
 
@@ -74,7 +74,7 @@ def cond(to: Any, pred: Any, true_body: Graph, false_body: Graph, operands: Sequ
             part.inner.bind(ref.number, value)
         part.inner.run()
         branches.append(part.graph(_known(part.inner, body.outputs)))
-    truth = _truth(to, to.known[pred.number])
+    truth = _scalar_truth(to, to.known[pred.number])
     count = len(to.node.results)
     found = to.op("If", truth, count=count, then_branch=branches[0], else_branch=branches[1])
     return [found] if count == 1 else list(found)
@@ -84,7 +84,7 @@ def cond(to: Any, pred: Any, true_body: Graph, false_body: Graph, operands: Sequ
 def while_loop(to: Any, cond_body: Graph, body: Graph, carried: Sequence[Any], used: Sequence[Any]) -> list[Any]:
     """A function again and again, while another holds."""
     outside = _known(to, used)
-    goes_on = _truth(to, inlined(to, cond_body, [*_known(to, carried), *outside])[0])
+    goes_on = _scalar_truth(to, inlined(to, cond_body, [*_known(to, carried), *outside])[0])
     part = Body(to, body)
     part.add_input("iteration", torch.int64, ())
     part.add_input("goes_on", torch.bool, ())
@@ -94,7 +94,7 @@ def while_loop(to: Any, cond_body: Graph, body: Graph, carried: Sequence[Any], u
         part.inner.bind(ref.number, value)
     part.inner.run()
     results = _known(part.inner, body.outputs)
-    again = _truth(part.inner, inlined(part.inner, cond_body, [*results, *outside])[0])
+    again = _scalar_truth(part.inner, inlined(part.inner, cond_body, [*results, *outside])[0])
     count = len(carried)
     found = to.op("Loop", None, goes_on, *_known(to, carried), count=count, body=part.graph([again, *results]))
     return [found] if count == 1 else list(found)

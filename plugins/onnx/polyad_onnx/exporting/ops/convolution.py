@@ -7,7 +7,7 @@ from typing import Any
 from ..registry import translates
 
 
-@translates("convolution")
+@translates("convolution", when=lambda input, *others: input.dtype.is_floating_point)
 def convolution(
     to: Any,
     input: Any,
@@ -32,7 +32,7 @@ def convolution(
     )
 
 
-@translates("convolution_transposed")
+@translates("convolution_transposed", when=lambda input, *others: input.dtype.is_floating_point)
 def convolution_transposed(
     to: Any,
     input: Any,

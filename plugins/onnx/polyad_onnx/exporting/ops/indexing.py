@@ -33,6 +33,26 @@ def index(to: Any, input: Any, indices: list[Any]) -> Any:
     return to.op("Gather", input, places, axis=dim)
 
 
+def _is_one_mask(input: Any, indices: Any) -> bool:
+    given = [index for index in indices if index is not None]
+    return len(given) == 1 and given[0].dtype is torch.bool and len(given[0].shape) > 0
+
+
+@translates("index", when=_is_one_mask)
+def index_by_mask(to: Any, input: Any, indices: list[Any]) -> Any:
+    """The positions, of one dimension or of neighbours, where a mask holds."""
+    ((dim, mask),) = [(dim, one) for dim, one in enumerate(indices) if one is not None]
+    rank, covered = len(input.shape), len(mask.shape)
+    named = list(range(dim, dim + covered))
+    if dim:
+        input = to.op("Transpose", input, perm=named + [at for at in range(rank) if at not in named])
+    to.follows_data()
+    found = to.op("GatherND", input, to.op("Transpose", to.op("NonZero", mask), perm=[1, 0], dtype=torch.int64))
+    return (
+        to.op("Transpose", found, perm=[*range(1, dim + 1), 0, *range(dim + 1, rank - covered + 1)]) if dim else found
+    )
+
+
 @translates("counted_index")
 def counted_index(to: Any, index: Any, size: Any, outside: Any, number: int, dim: int) -> Any:
     """Positions, negative ones counted from the front."""
@@ -135,6 +155,7 @@ def index_add(to: Any, input: Any, index: Any, source: Any, dim: int) -> Any:
 @translates("nonzero")
 def nonzero(to: Any, input: Any) -> Any:
     """The places of what is not 0, of which there are as many as the data have."""
+    to.follows_data()
     return to.op("Transpose", to.op("NonZero", input), perm=[1, 0], dtype=torch.int64)
 
 

@@ -33,17 +33,11 @@ def _into_convolution(to: Any, input: Any, mean: Any, var: Any, weight: Any, bia
     source, kernel, offset, *params = call.args
     if not to.is_weight(kernel, offset, mean, var, weight, bias):
         return None
-    given = [
-        None if ref is None else to.tensors[ref.number].detach() for ref in (kernel, offset, mean, var, weight, bias)
-    ]
+    held = (kernel, offset, mean, var, weight, bias)
+    tensors: list[Any] = [None if ref is None else to.tensors[ref.number].detach() for ref in held]
     with torch.no_grad():
-        scale = (given[3].double() + eps).rsqrt()
-        scale = scale if given[4] is None else scale * given[4].double()
-        shift = -given[2].double() * scale
-        shift = shift if given[1] is None else shift + given[1].double() * scale
-        shift = shift if given[5] is None else shift + given[5].double()
-        scaled = given[0].double() * scale.reshape(-1, *[1] * (given[0].dim() - 1))
-    dtype, name = given[0].dtype, to.graph.values[kernel.number].name.rpartition(".")[0]
+        scaled, shift = _normalizing_weights(eps, *[None if one is None else one.double() for one in tensors])
+    dtype, name = tensors[0].dtype, to.graph.values[kernel.number].name.rpartition(".")[0]
     before, to.node, to.chain = to.node, call, call.modules
     try:
         new_weight = to.replaced_weight(kernel, scaled.to(dtype))
@@ -54,6 +48,19 @@ def _into_convolution(to: Any, input: Any, mean: Any, var: Any, weight: Any, bia
         return convolution(to, to.value(source), new_weight, new_bias, *params)
     finally:
         to.node, to.chain = before, before.modules
+
+
+def _normalizing_weights(
+    eps: float, kernel: Any, offset: Any, mean: Any, var: Any, weight: Any, bias: Any
+) -> tuple[Any, Any]:
+    """A convolution's weight and bias with what a normalisation does to each channel."""
+    scale = (var + eps).rsqrt()
+    if weight is not None:
+        scale = scale * weight
+    shift = -mean * scale if offset is None else (offset - mean) * scale
+    if bias is not None:
+        shift = shift + bias
+    return kernel * scale.reshape(-1, *[1] * (kernel.dim() - 1)), shift
 
 
 @translates(

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import polyad as torch
+from polyad.graph.expressions import product
 
 from ..registry import translates
 from .arithmetic import number
@@ -13,7 +14,9 @@ from .arithmetic import number
 Sizes = tuple[int, ...]
 
 
-def _windows(to: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool) -> dict[str, Any]:
+def _window_attributes(
+    to: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool
+) -> dict[str, Any]:
     """The attributes of a pooling. Where sizes are rounded up, the padding behind is what the last window needs: by
     ONNX's own rounding a window may lie in the padding alone.
     """
@@ -37,7 +40,7 @@ def max_pool(
     to: Any, input: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool
 ) -> Any:
     """The largest element of each window."""
-    given = _windows(to, kernel, stride, padding, dilation, ceil_mode)
+    given = _window_attributes(to, kernel, stride, padding, dilation, ceil_mode)
     return to.op("MaxPool", input, dilations=list(dilation), **given)
 
 
@@ -46,18 +49,11 @@ def max_pool_with_indices(
     to: Any, input: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool
 ) -> tuple[Any, Any]:
     """The same, and the places of these elements in the flattened image."""
-    given = _windows(to, kernel, stride, padding, dilation, ceil_mode)
+    given = _window_attributes(to, kernel, stride, padding, dilation, ceil_mode)
     out, places = to.op("MaxPool", input, count=2, dilations=list(dilation), **given)
     places.type = to.ir.TensorType(to.ir.DataType.INT64)
     image = to.sizes_of(to.node.args[0])[2:]  # the operator counts through all images
-    return out, to.op("Mod", places, to.number(_product(image), torch.int64))
-
-
-def _product(sizes: Any) -> Any:
-    whole = 1
-    for size in sizes:
-        whole = whole * size
-    return whole
+    return out, to.op("Mod", places, to.number(product(image), torch.int64))
 
 
 @translates("avg_pool", when=lambda input, *params: input.dtype.is_floating_point)
@@ -73,7 +69,7 @@ def avg_pool(
 ) -> Any:
     """The average of each window, or its sum divided by a number."""
     counts = count_include_pad or divisor is not None
-    given = _windows(to, kernel, stride, padding, (1,) * len(kernel), ceil_mode)
+    given = _window_attributes(to, kernel, stride, padding, (1,) * len(kernel), ceil_mode)
     out = to.op("AveragePool", input, count_include_pad=int(counts), **given)
     area = math.prod(kernel)
     if divisor is not None:
@@ -81,10 +77,12 @@ def avg_pool(
     if not counts or given["pads"][len(kernel) :] == list(padding):
         return out
     sizes = to.sizes_of(to.node.args[0])[2:]
-    return to.op("Mul", out, to.constant(area / _counts(to, sizes, kernel, stride, padding), to.result.dtype))
+    return to.op(
+        "Mul", out, to.constant(area / _places_in_windows(to, sizes, kernel, stride, padding), to.result.dtype)
+    )
 
 
-def _counts(to: Any, sizes: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes) -> Any:
+def _places_in_windows(to: Any, sizes: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes) -> Any:
     """How many places of the padded input are in each window: padding behind that for the sake of rounding is not."""
     found = torch.ones((), dtype=to.result.dtype)
     for dim, (size, width, step, pad, count) in enumerate(

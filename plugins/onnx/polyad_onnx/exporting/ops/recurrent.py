@@ -15,6 +15,7 @@ from polyad.graph.expressions import Repeat
 
 from ..registry import translates
 from .products import linear_behind
+from .views import reshape
 
 
 def _is_one_batch(batch_sizes: Any) -> bool:
@@ -31,8 +32,11 @@ class Inputs:
         bias: (1, 2 count H), that of the inputs and that of the states; None if there is none.
     """
 
-    def __init__(self, to: Any, gates: Any, order: tuple[int, ...], hidden: Any, states_bias: Any = None) -> None:
+    def __init__(
+        self, to: Any, gates: Any, order: tuple[int, ...], hidden: Any, steps: Any, states_bias: Any = None
+    ) -> None:
         self.to, self.order = to, order
+        time = steps.times if isinstance(steps, Repeat) else len(steps)
         batch, features = to.sizes_of(hidden)
         self.width = len(order) * features
         source = linear_behind(to, gates)
@@ -42,7 +46,7 @@ class Inputs:
         else:
             rows, size, bias = to.value(source[0]), to.sizes_of(source[1])[1], source[2]
             self.weight = self.arranged(source[1])
-        self.sequence = to.op("Reshape", rows, to.sizes([-1, batch, size]))
+        self.sequence = reshape(to, rows, (time, batch, size))
         self.bias = None
         if bias is not None or states_bias is not None:
             self.bias = to.op("Concat", self._bias(bias), self._bias(states_bias), axis=1)
@@ -74,9 +78,9 @@ class Inputs:
         return self.to.op("Unsqueeze", state, self.to.ints(0))
 
 
-def _rows(to: Any, steps: Any, hidden: Any) -> Any:
+def _rows_of_steps(to: Any, steps: Any) -> Any:
     """The states of all steps, one row for each step and sequence."""
-    return to.op("Reshape", steps, to.sizes([-1, to.sizes_of(hidden)[1]]))
+    return reshape(to, steps, to.result.sizes)
 
 
 def _last(to: Any, state: Any) -> Any:
@@ -93,13 +97,13 @@ def lstm(
 ) -> tuple[Any, ...]:
     """The states after each step, the last state and the last cell; not what only a backward pass asks for."""
     gates_ref, weight_ref, _, hidden_ref = to.node.args[:4]
-    given = Inputs(to, gates_ref, (0, 3, 1, 2), hidden_ref)
+    given = Inputs(to, gates_ref, (0, 3, 1, 2), hidden_ref, batch_sizes)
     states, last, last_cell = to.op(
         "LSTM", given.sequence, given.weight, given.arranged(weight_ref), given.bias, None, given.first(hidden),
         given.first(cell), count=3, hidden_size=to.sizes_of(hidden_ref)[1],
         direction="reverse" if reverse else "forward",
     )  # fmt: skip
-    return _rows(to, states, hidden_ref), _last(to, last), _last(to, last_cell), None, None
+    return _rows_of_steps(to, states), _last(to, last), _last(to, last_cell), None, None
 
 
 @translates(
@@ -109,12 +113,12 @@ def lstm(
 def gru(to: Any, gates: Any, weight: Any, bias: Any, hidden: Any, batch_sizes: Any, reverse: bool) -> tuple[Any, ...]:
     """The states after each step, and the last."""
     gates_ref, weight_ref, bias_ref, hidden_ref = to.node.args[:4]
-    given = Inputs(to, gates_ref, (1, 0, 2), hidden_ref, bias_ref)
+    given = Inputs(to, gates_ref, (1, 0, 2), hidden_ref, batch_sizes, bias_ref)
     states, last = to.op(
         "GRU", given.sequence, given.weight, given.arranged(weight_ref), given.bias, None, given.first(hidden), count=2,
         hidden_size=to.sizes_of(hidden_ref)[1], direction="reverse" if reverse else "forward", linear_before_reset=1,
     )  # fmt: skip
-    return _rows(to, states, hidden_ref), _last(to, last), None
+    return _rows_of_steps(to, states), _last(to, last), None
 
 
 @translates(
@@ -124,10 +128,10 @@ def gru(to: Any, gates: Any, weight: Any, bias: Any, hidden: Any, batch_sizes: A
 def rnn(to: Any, gates: Any, weight: Any, hidden: Any, batch_sizes: Any, reverse: bool, relu: bool) -> tuple[Any, ...]:
     """The states after each step, and the last."""
     gates_ref, weight_ref, hidden_ref = to.node.args[:3]
-    given = Inputs(to, gates_ref, (0,), hidden_ref)
+    given = Inputs(to, gates_ref, (0,), hidden_ref, batch_sizes)
     states, last = to.op(
         "RNN", given.sequence, given.weight, given.arranged(weight_ref), given.bias, None, given.first(hidden), count=2,
         hidden_size=to.sizes_of(hidden_ref)[1], direction="reverse" if reverse else "forward",
         activations=["Relu" if relu else "Tanh"],
     )  # fmt: skip
-    return _rows(to, states, hidden_ref), _last(to, last)
+    return _rows_of_steps(to, states), _last(to, last)
