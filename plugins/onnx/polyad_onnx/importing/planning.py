@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import onnx
 
-from polyad.errors import SerializationError, safe_repr
+from polyad.errors import PolyadError, SerializationError, safe_repr
 
 from . import bodies
 from .blocks import Block, Step
@@ -254,7 +254,20 @@ class Planner:
 
     # ------------------------------------------------------------------------------------------------ nodes
     def node(self, proto: onnx.NodeProto, scope: _Scope, path: str) -> None:
-        """Plan one node."""
+        """Plan one node. What nobody foresaw of a damaged file is said of the node that it is in."""
+        try:
+            self.plan(proto, scope, path)
+        except (LookupError, TypeError, ValueError, ArithmeticError, RecursionError) as error:
+            if isinstance(error, PolyadError):
+                raise
+            raise SerializationError(
+                f"onnx.load: node {described(proto)}: its inputs, outputs and attributes do not fit together",
+                notes={"found": f"{type(error).__name__}: {error}"},
+                fix="the model is damaged or was put together wrongly: use another copy, or export it again",
+            ) from error
+
+    def plan(self, proto: onnx.NodeProto, scope: _Scope, path: str) -> None:
+        """Plan one node: by a function of the model, on the host, by an entry of the table, or by ONNX's body."""
         self.planned += 1
         if self.planned > MOST_NODES:
             raise SerializationError(
