@@ -600,7 +600,8 @@ def _onnx_seeds() -> list[bytes]:
     models.append(
         onnx.parser.parse_model(
             opset + "f (float[2] x) => (float[2] y) {y = own.g<by = 3.0>(x)}\n"
-            '<domain: "own", opset_import: ["": 17]> g <by> (a) => (b) {k = Constant<value_float: float = @by>() b = Mul(a, k)}'
+            '<domain: "own", opset_import: ["": 17]> '
+            "g <by> (a) => (b) {k = Constant<value_float: float = @by>() b = Mul(a, k)}"
         )
     )
     loop = (
@@ -693,7 +694,7 @@ def _large_onnx(random: Random) -> bytes:
 
 
 def _load_onnx(path: Path) -> object:
-    """Load it, and call it as its first reader would: with what it declares. Loops are left alone: they may be endless."""
+    """Load it, and call it with what its good forms take; not what may rightly go on for ever or fill the memory."""
     module = polyad.onnx.load(path)
     names = {step.proto.op_type for block, _ in module._plans.values() for step in block.steps}
     inputs = (polyad.ones(2, 2), polyad.ones(2, 3, 4, 4), polyad.tensor(True), polyad.ones(2, 3, dtype=polyad.uint8))
