@@ -97,12 +97,12 @@ def test_regression_by_trees(aggregate, samples):
 
 
 @pytest.mark.parametrize("transform", ["NONE", "SOFTMAX", "LOGISTIC"])
-@pytest.mark.parametrize("classes", [2, 4])
+@pytest.mark.parametrize("classes", [3, 4])
 def test_classification_by_trees(classes, transform, samples):
     attributes = trees(5, 2, classes, "class", np.random.default_rng(1))
     node = helper.make_node(
         "TreeEnsembleClassifier", ["x"], ["label", "scores"], domain=ML, post_transform=transform,
-        classlabels_int64s=[0, 1] if classes == 2 else [7, 8, 9, 10], **attributes,
+        classlabels_int64s=[7, 8, 9, 10][:classes], **attributes,
     )  # fmt: skip
     compare(node, samples, {"label": TensorProto.INT64, "scores": TensorProto.FLOAT})
 
