@@ -25,6 +25,7 @@ from polyad.errors import PolyadError, SerializationError, safe_repr
 from . import bodies
 from .blocks import Block, Step
 from .elements import ElementType, array_of, element_type, from_array
+from .fusing import fuse
 from .operators import DOMAINS, Node, NotComputed, Operator, described, find, find_on_host
 
 __all__ = ["Planner"]
@@ -129,6 +130,8 @@ class Planner:
                 notes=notes,
                 fix="export the model without these operators, or with another opset_version",
             )
+        shapes = {slot: tuple(tensor.dims) for slot, tensor in self.state.values()}
+        fuse(block, shapes, lambda slot: read() if (read := self.scalar(slot, self.root)) else None)
         for path in self.structural:
             slot, tensor = self.state.pop(path)
             block.template[slot] = from_array(array_of(tensor)).to(self.device)
@@ -293,6 +296,7 @@ class Planner:
                 f"{safe_repr(domain or 'ai.onnx')}",
                 fix="the model is damaged: opset_import must name every domain that nodes use",
             )
+        bodies.check_inputs(proto, domain, version, inputs)
         if domain == "" and proto.op_type == "Constant":
             self.constant_node(proto, scope)
             return
@@ -399,6 +403,7 @@ class Planner:
             if slot not in scope.kinds and node.result is not None:
                 scope.kinds[slot] = node.result
         self.step(scope, call, slots, proto, made)
+        scope.block.steps[-1].operator = "" if entry.domain else entry.name
 
     def scalar(self, slot: int, scope: _Scope) -> Callable[[], Any] | None:
         """What reads the value if it is a constant of one element."""
