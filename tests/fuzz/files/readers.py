@@ -28,9 +28,10 @@ from typing import Any
 import numpy as np
 
 import polyad
+import polyad.onnx
 from polyad import export, nn
 from polyad.datasets import MNIST, read_idx
-from polyad.errors import BackendNotFound, BackendUnavailable, NotSupported, SerializationError
+from polyad.errors import BackendNotFound, BackendUnavailable, NotSupported, PolyadError, SerializationError
 from polyad.files import FileTrouble
 from polyad.interop.npz import read_npz
 from polyad_conformance.report import CardsDiffer, ScoreCard
@@ -637,6 +638,132 @@ def _large_gguf(random: Random) -> bytes:
     return b"GGUF" + struct.pack("<IQQ", 3, count, 1) + entry + described + bytes(64)
 
 
+@cache
+def _onnx_seeds() -> list[bytes]:
+    import onnx.parser
+
+    texts = [
+        "f (float[n, 2] x) => (float[n, 3] y) <float[2, 3] w = {1, 2, 3, 4, 5, 6}, float[3] b = {0, 0, 1}> "
+        "{h = MatMul(x, w) s = Add(h, b) y = Softmax<axis = -1>(s)}",
+        "f (float[n, c, h, w] x) => (float[n, k] y) <int64[1] one = {1}, int64[1] rest = {-1}, int64 zero = {0}> "
+        "{p = MaxPool<kernel_shape = [2, 2], strides = [2, 2]>(x) s = Shape(p) n1 = Gather(s, zero) "
+        "n2 = Unsqueeze(n1, one) t = Concat<axis = 0>(n1, rest) y = Flatten(p)}",
+        "f (bool c, float[2] x) => (float[2] y) <float[1] w = {3}> {y = If(c) <then_branch = t () => (float[2] p) "
+        "{p = Mul(x, w)}, else_branch = e () => (float[2] q) {q = Add(x, w)}>}",
+        "f (uint8[2, 3] a, float s, uint8 z) => (float[2, 2] y) <int8[3, 2] w = {1, 2, 3, 4, 5, 6}> "
+        "{i = MatMulInteger(a, w, z) f = Cast<to = 1>(i) y = Mul(f, s)}",
+    ]
+    opset = '<ir_version: 8, opset_import: ["": 17, "own": 1]> '
+    models = [onnx.parser.parse_model(opset + text) for text in texts]
+    models.append(
+        onnx.parser.parse_model(
+            opset + "f (float[2] x) => (float[2] y) {y = own.g<by = 3.0>(x)}\n"
+            '<domain: "own", opset_import: ["": 17]> '
+            "g <by> (a) => (b) {k = Constant<value_float: float = @by>() b = Mul(a, k)}"
+        )
+    )
+    loop = (
+        "f (int64 n, float[1] x) => (float[1] last, float[k, 1] all) {yes = Constant<value = bool {1}>() "
+        "last, all = Loop(n, yes, x) <body = b (int64 i, bool c, float[1] v) => (bool c2, float[1] w, float[1] each) "
+        "{c2 = Identity(c) w = Add(v, v) each = Identity(w)}>}"
+    )
+    models.append(onnx.parser.parse_model(opset + loop))
+    return [model.SerializeToString() for model in models]
+
+
+def _messages(message: Any) -> list[Any]:
+    """A message of protobuf's, and those in it."""
+    found = [message]
+    for field, value in message.ListFields():
+        if field.message_type is not None:
+            for each in value if hasattr(value, "add") else [value]:
+                found += _messages(each)
+    return found
+
+
+def _change_onnx(random: Random, data: bytes) -> bytes:
+    """A field of a message, changed, doubled or taken away: what is left is a model still."""
+    import onnx
+
+    model = onnx.ModelProto.FromString(data)
+    for _ in range(random.choice((1, 1, 2, 4))):
+        message = random.choice(_messages(model))
+        if not message.ListFields():
+            continue
+        field, value = random.choice(message.ListFields())
+        if hasattr(value, "append") or hasattr(value, "add"):
+            _change_list(random, value)
+        elif field.message_type is not None or random.random() < 0.1:
+            message.ClearField(field.name)
+        elif isinstance(value, str):
+            setattr(
+                message, field.name, random.choice(("", value + "x", "y", "Neg", "Reshape", "Loop", "\0", "..", "x"))
+            )
+        elif isinstance(value, bytes):
+            setattr(message, field.name, mutations.mutated_bytes(random, value, [value]))
+        else:
+            with suppress(ValueError, TypeError):
+                setattr(message, field.name, type(value)(random.choice((-1, 0, 1, 2, 8, 23, 99, 2**31 - 1, 2**62))))
+    return bytes(model.SerializeToString())
+
+
+def _change_list(random: Random, values: Any) -> None:
+    """One entry of a list, dropped, doubled, or changed."""
+    place = random.randrange(len(values))
+    match random.randrange(3):
+        case 0:
+            del values[place]
+        case 1:
+            values.append(values[place])
+        case _:
+            if isinstance(values[place], int):
+                values[place] = random.choice((-1, 0, 1, 7, 2**31 - 1, 2**62))
+            elif isinstance(values[place], str):
+                values[place] = random.choice(("", "x", "y", "nowhere", values[random.randrange(len(values))]))
+
+
+def _large_onnx(random: Random) -> bytes:
+    """Functions that double with each line, deep nesting, or a tensor that says that it is large."""
+    import onnx
+
+    model = onnx.ModelProto.FromString(_onnx_seeds()[4])
+    match random.randrange(3):
+        case 0:
+            for index in range(60):
+                function = model.functions.add()
+                function.CopyFrom(model.functions[0])
+                function.name = f"g{index}"
+                del function.node[:]
+                for made, given in (("m", "a"), ("b", "m")):
+                    node = function.node.add(op_type=f"g{index + 1}" if index < 59 else "g", domain="own")
+                    node.input.append(given)
+                    node.output.append(made)
+                function.opset_import.add(domain="own", version=1)
+            model.graph.node[0].op_type = "g0"
+        case 1:
+            for _ in range(random.choice((20, 60))):
+                inner = model.graph.node[0].__class__(op_type="If")
+                inner.attribute.add(name="then_branch", type=onnx.AttributeProto.GRAPH).g.CopyFrom(model.graph)
+                model.graph.node[0].CopyFrom(inner)
+        case _:
+            tensor = model.graph.initializer.add(name="w", data_type=random.choice((1, 7, 8, 22)))
+            tensor.dims.extend(random.choice(([2**40], [2**31, 2**31], [2**20] * 3, [-1], [0, 2**62])))
+    return bytes(model.SerializeToString())
+
+
+def _load_onnx(path: Path) -> object:
+    """Load it, and call it with what its good forms take; not what may rightly go on for ever or fill the memory."""
+    module = polyad.onnx.load(path)
+    names = {step.proto.op_type for block, _ in module._plans.values() for step in block.steps}
+    inputs = (polyad.ones(2, 2), polyad.ones(2, 3, 4, 4), polyad.tensor(True), polyad.ones(2, 3, dtype=polyad.uint8))
+    if names & {"Loop", "Scan", "Expand", "ConstantOfShape", "Range", "Tile", "Pad"} or len(module.input_names) > 3:
+        return module
+    for given in inputs:
+        with suppress(PolyadError):
+            module(*(given,) * len(module.input_names))
+    return module
+
+
 def _index_seeds() -> list[bytes]:
     return [
         json.dumps({"metadata": {"total_size": 24}, "weight_map": weight_map}).encode()
@@ -746,6 +873,8 @@ READERS = {
         Reader("torchscript", _program_seeds, _load_program, (SerializationError, NotSupported, *_ABSENT),
                (_change_program, _change_program, _change_program, _change_pickle, _change_zip), (_large_program,)),
         Reader("gguf", _gguf_seeds, _load, (SerializationError,), (_change_gguf,), (_large_gguf,)),
+        Reader("onnx", _onnx_seeds, _load_onnx, (SerializationError, NotImplementedError),
+               (_change_onnx, _change_onnx, _change_onnx), (_large_onnx,)),
         Reader("index", _index_seeds, _read_index, (SerializationError, FileTrouble), (_change_json,),
                (_large_member,), names_the_file=False),
         Reader("npz", _npz_seeds, read_npz, (SerializationError,),

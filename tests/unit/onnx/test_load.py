@@ -251,6 +251,56 @@ def test_errors_name_the_node_and_what_it_was_given():
         assert words in str(raised.value)
 
 
+GELU = "d = Div(x, root) e = Erf(d) f = Add(e, one) {} y = {}"
+LAYER = "agraph (float[n, 3] x) => (float[n, m] y) <float[3, 4] w = {{{}}}, float[4] b = {{1, 2, 3, 4}}> {{{}}}"
+
+
+def operators(module):
+    block, _ = module._plans[torch.device("cpu")]
+    return [step.operator for step in block.steps]
+
+
+@pytest.mark.parametrize(
+    ("first", "last"),
+    [("g = Mul(x, f)", "Mul(g, half)"), ("g = Mul(half, f)", "Mul(g, x)"), ("g = Mul(x, half)", "Mul(f, g)")],
+)
+def test_gelu_is_one_step(first, last):
+    numbers = "<float root = {1.41421356}, float one = {1}, float half = {0.5}>"
+    module = load(f"agraph (float[n] x) => (float[n] y) {numbers} {{{GELU.format(first, last)}}}")
+    assert operators(module) == ["Gelu"]
+    x = torch.linspace(-3, 3, 50)
+    torch.testing.assert_close(module(x), torch.nn.functional.gelu(x))
+
+
+def test_what_is_nearly_gelu_is_computed_as_it_stands():
+    numbers = "<float root = {1.5}, float one = {1}, float half = {0.5}>"
+    module = load(f"agraph (float[n] x) => (float[n] y) {numbers} {{{GELU.format('g = Mul(x, f)', 'Mul(g, half)')}}}")
+    x = torch.linspace(-3, 3, 50)
+    torch.testing.assert_close(module(x), x * (torch.erf(x / 1.5) + 1) * 0.5)
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_product_and_vector_are_one_step(turned):
+    weight = torch.randn(4, 3) if turned else torch.randn(3, 4)
+    product = "t = Transpose<perm = [1, 0]>(w) h = MatMul(x, t)" if turned else "h = MatMul(x, w)"
+    text = LAYER.format(", ".join(map(str, weight.flatten().tolist())), product + " y = Add(b, h)")
+    module = load(text.replace("float[3, 4] w", "float[4, 3] w") if turned else text)
+    assert operators(module) == ["Gemm"]
+    x = torch.randn(2, 3)
+    torch.testing.assert_close(module(x), x @ (weight.t() if turned else weight) + torch.tensor([1.0, 2, 3, 4]))
+    module(x).sum().backward()
+    assert module.w.grad.shape == weight.shape
+    assert module.b.grad.tolist() == [2.0] * 4
+
+
+def test_a_value_that_is_wanted_elsewhere_is_still_made():
+    text = LAYER.format(", ".join("1" * 12), "h = MatMul(x, w) y = Add(h, b)")
+    module = load(text.replace("(float[n, m] y)", "(float[n, m] h, float[n, m] y)"))
+    assert operators(module) == ["MatMul", "Add"]
+    h, y = module(torch.ones(1, 3))
+    assert (h.tolist(), y.tolist()) == ([[3.0] * 4], [[4.0, 5, 6, 7]])
+
+
 # ------------------------------------------------------------------------------------------------- numbers elsewhere
 
 

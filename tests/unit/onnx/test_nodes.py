@@ -14,9 +14,10 @@ onnx = pytest.importorskip("onnx")
 from onnx.backend.test.loader import load_model_tests  # noqa: E402
 from onnx.backend.test.runner import Runner, _normalize_tensor  # noqa: E402
 
+import polyad  # noqa: E402
 from polyad.onnx import backend  # noqa: E402
 
-from .node_failures import FAILURES, FAILURES_OF_DEVICE  # noqa: E402
+from .node_failures import EITHER, FAILURES, FAILURES_OF_DEVICE  # noqa: E402
 
 KINDS = ("node", "simple", "pytorch-converted", "pytorch-operator")
 PARTS = 8
@@ -47,6 +48,7 @@ def stored(case):
 
 def outcome(case, device):
     """What is wrong with polyad's results, or None."""
+    polyad.manual_seed(0)
     try:
         model, sets = (case.model, case.data_sets) if case.model is not None else stored(case)
         ready = backend.prepare(model, device)
@@ -66,7 +68,8 @@ def test_nodes(part, request):
     for case in cases()[part::PARTS]:
         found = outcome(case, device)
         listed = any(re.fullmatch(pattern, case.name) for pattern in known)
-        if found is not None and not listed:
+        either = any(re.fullmatch(pattern, case.name) for pattern in EITHER)
+        if found is not None and not listed and not (either and "Not equal to tolerance" in found):
             wrong.append(f"{case.name}: {found}")
         elif found is None and listed:
             wrong.append(f"{case.name}: passes although it is listed in node_failures.py")
@@ -74,6 +77,7 @@ def test_nodes(part, request):
 
 
 def test_most_of_them_pass():
-    listed = [case.name for case in cases() if any(re.fullmatch(pattern, case.name) for pattern in FAILURES)]
+    patterns = {**FAILURES, **EITHER}
+    listed = [case.name for case in cases() if any(re.fullmatch(pattern, case.name) for pattern in patterns)]
     assert len(cases()) > 1500
     assert len(listed) < 0.04 * len(cases()), listed

@@ -21,7 +21,7 @@ class ComputeError(PolyadError, RuntimeError):
 class Step:
     """One call of a plan."""
 
-    __slots__ = ("call", "dead", "inputs", "outputs", "proto")
+    __slots__ = ("call", "dead", "inputs", "operator", "outputs", "proto")
 
     def __init__(self, call: Compute, inputs: tuple[int, ...], outputs: tuple[int, ...], proto: onnx.NodeProto) -> None:
         self.call = call
@@ -29,6 +29,8 @@ class Step:
         self.outputs = outputs
         self.dead: tuple[int, ...] = ()
         self.proto = proto
+        self.operator = ""
+        """The operator of ONNX's own domain that it computes; empty for others, and for changes of form."""
 
 
 class Block:

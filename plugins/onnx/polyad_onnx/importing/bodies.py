@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +19,17 @@ from .operators import DOMAINS, NotComputed, described
 if TYPE_CHECKING:
     from .planning import Planner
 
-__all__ = ["Expanded", "attributes_of_call", "body_of", "bound", "constant", "dense", "schema_of", "versions_of"]
+__all__ = [
+    "Expanded",
+    "attributes_of_call",
+    "body_of",
+    "bound",
+    "check_inputs",
+    "constant",
+    "dense",
+    "schema_of",
+    "versions_of",
+]
 
 
 def versions_of(imports: Iterable[onnx.OperatorSetIdProto]) -> dict[str, int]:
@@ -33,6 +43,27 @@ def schema_of(domain: str, name: str, version: int) -> Any:
         return onnx.defs.get_schema(name, version, domain)
     except onnx.defs.SchemaError:
         return None
+
+
+def check_inputs(node: onnx.NodeProto, domain: str, version: int, inputs: Sequence[int]) -> None:
+    """Refuse a node with more or fewer inputs or outputs than its operator has; an input of 0 is left out."""
+    schema = schema_of(domain, node.op_type, version)
+    if schema is None:
+        return
+    trouble = None
+    if not schema.min_input <= len(inputs) <= schema.max_input:
+        trouble = f"it has {len(inputs)} inputs; the operator takes {schema.min_input} to {schema.max_input}"
+    elif len(node.output) > schema.max_output:
+        trouble = f"it has {len(node.output)} outputs; the operator has {schema.max_output} at most"
+    else:
+        single = onnx.defs.OpSchema.FormalParameterOption.Single
+        for slot, formal in zip(inputs, schema.inputs, strict=False):
+            if slot == 0 and formal.option == single:
+                trouble = f"input {formal.name} is left out, which the operator needs"
+    if trouble is not None:
+        raise SerializationError(
+            f"onnx.load: node {described(node)}: {trouble}", fix="the model is damaged or was put together wrongly"
+        )
 
 
 def body_of(schema: Any, version: int) -> onnx.FunctionProto:

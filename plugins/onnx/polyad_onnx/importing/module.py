@@ -28,8 +28,9 @@ class ONNXModule(nn.Module):
     them if the model has several. Sequences are lists of tensors, optional values that are empty are None.
 
     The floating tensors of the file are parameters under their own names (a dot in a name makes a submodule, as in
-    PyTorch's state dicts); statistics of normalisations, scales of quantised numbers and tensors of integers are
-    buffers; shapes, axes and the like belong to the program and are neither.
+    PyTorch's state dicts). Statistics of normalisations, scales of quantised numbers, floating tensors without
+    dimensions (constants of formulas, as a rule) and tensors of integers are buffers. Shapes, axes and the like belong
+    to the program and are neither.
     """
 
     def __init__(self, model: onnx.ModelProto, device: Any = None) -> None:
@@ -59,7 +60,8 @@ class ONNXModule(nn.Module):
         for path, (slot, proto) in planner.state.items():
             owner, name = self._place(path)
             tensor = from_array(array_of(proto, "initializer")).to(device)
-            buffered = path in planner.statistics or not (tensor.dtype.is_floating_point and tensor.dtype.computes)
+            trains = tensor.ndim > 0 and tensor.dtype.is_floating_point and tensor.dtype.computes
+            buffered = path in planner.statistics or not trains
             if buffered:
                 owner.register_buffer(name, tensor)
             else:

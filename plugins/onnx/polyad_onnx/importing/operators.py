@@ -250,10 +250,12 @@ class Node:
 
     def wrong(self, message: str, fix: str | None = None) -> SerializationError:
         """An error that names the node."""
+        fix = fix or "the model is damaged or was put together wrongly: use another copy, or export it again"
         return SerializationError(f"onnx.load: node {described(self.proto)}: {message}", fix=fix)
 
     def refused(self, message: str, fix: str | None = None) -> NotComputed:
         """An error that says what of the operator polyad does not compute."""
+        fix = fix or "export the model in another way, or with another opset_version"
         return NotComputed(f"onnx.load: node {described(self.proto)}: {message}", fix=fix)
 
 

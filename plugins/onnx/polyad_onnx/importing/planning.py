@@ -20,11 +20,12 @@ from typing import Any
 import numpy as np
 import onnx
 
-from polyad.errors import SerializationError, safe_repr
+from polyad.errors import PolyadError, SerializationError, safe_repr
 
 from . import bodies
 from .blocks import Block, Step
 from .elements import ElementType, array_of, element_type, from_array
+from .fusing import fuse
 from .operators import DOMAINS, Node, NotComputed, Operator, described, find, find_on_host
 
 __all__ = ["Planner"]
@@ -129,6 +130,8 @@ class Planner:
                 notes=notes,
                 fix="export the model without these operators, or with another opset_version",
             )
+        shapes = {slot: tuple(tensor.dims) for slot, tensor in self.state.values()}
+        fuse(block, shapes, lambda slot: read() if (read := self.scalar(slot, self.root)) else None)
         for path in self.structural:
             slot, tensor = self.state.pop(path)
             block.template[slot] = from_array(array_of(tensor)).to(self.device)
@@ -254,7 +257,20 @@ class Planner:
 
     # ------------------------------------------------------------------------------------------------ nodes
     def node(self, proto: onnx.NodeProto, scope: _Scope, path: str) -> None:
-        """Plan one node."""
+        """Plan one node. What nobody foresaw of a damaged file is said of the node that it is in."""
+        try:
+            self.plan(proto, scope, path)
+        except (LookupError, TypeError, ValueError, ArithmeticError, RecursionError) as error:
+            if isinstance(error, PolyadError):
+                raise
+            raise SerializationError(
+                f"onnx.load: node {described(proto)}: its inputs, outputs and attributes do not fit together",
+                notes={"found": f"{type(error).__name__}: {error}"},
+                fix="the model is damaged or was put together wrongly: use another copy, or export it again",
+            ) from error
+
+    def plan(self, proto: onnx.NodeProto, scope: _Scope, path: str) -> None:
+        """Plan one node: by a function of the model, on the host, by an entry of the table, or by ONNX's body."""
         self.planned += 1
         if self.planned > MOST_NODES:
             raise SerializationError(
@@ -280,6 +296,7 @@ class Planner:
                 f"{safe_repr(domain or 'ai.onnx')}",
                 fix="the model is damaged: opset_import must name every domain that nodes use",
             )
+        bodies.check_inputs(proto, domain, version, inputs)
         if domain == "" and proto.op_type == "Constant":
             self.constant_node(proto, scope)
             return
@@ -386,6 +403,7 @@ class Planner:
             if slot not in scope.kinds and node.result is not None:
                 scope.kinds[slot] = node.result
         self.step(scope, call, slots, proto, made)
+        scope.block.steps[-1].operator = "" if entry.domain else entry.name
 
     def scalar(self, slot: int, scope: _Scope) -> Callable[[], Any] | None:
         """What reads the value if it is a constant of one element."""

@@ -45,6 +45,8 @@ def read(source: Any) -> onnx.ModelProto:
     if not isinstance(data, bytes):
         raise ArgumentTypeError("onnx.load: the file is open for text", fix='open it with mode "rb"')
     model = _parsed(data, name)
+    for graph in _graphs(model):
+        _check_names(graph, name)
     for tensor in _external(model):
         _attach(tensor, folder)
     return model
@@ -64,22 +66,38 @@ def _parsed(data: bytes, name: str) -> onnx.ModelProto:
     return model
 
 
+def _graphs(model: onnx.ModelProto) -> Iterator[onnx.GraphProto | onnx.FunctionProto]:
+    """The graphs of a model: its own, its functions, and those that nodes hold."""
+    waiting: list[Any] = [model.graph, *model.functions]
+    while waiting:
+        graph = waiting.pop()
+        yield graph
+        for node in graph.node:
+            for attribute in node.attribute:
+                if attribute.HasField("g"):
+                    waiting.append(attribute.g)
+                waiting.extend(attribute.graphs)
+
+
+def _check_names(graph: onnx.GraphProto | onnx.FunctionProto, name: str) -> None:
+    """Refuse names that are no text: protobuf gives them as bytes."""
+    for node in graph.node:
+        texts = [node.name, node.op_type, node.domain, *node.input, *node.output]
+        texts += [text for attribute in node.attribute for text in (attribute.name, attribute.ref_attr_name)]
+        if not all(isinstance(text, str) for text in texts):
+            raise SerializationError(f"onnx.load: {name}: the names of a node are no UTF-8", fix=FIX)
+    values = graph.input if isinstance(graph, onnx.FunctionProto) else [each.name for each in graph.input]
+    tensors = [] if isinstance(graph, onnx.FunctionProto) else [each.name for each in graph.initializer]
+    if not all(isinstance(text, str) for text in (graph.name, *values, *tensors)):
+        raise SerializationError(f"onnx.load: {name}: the names of a graph are no UTF-8", fix=FIX)
+
+
 def _external(model: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
     """The tensors of a model whose numbers are in other files."""
-    graphs = [model.graph]
-    nodes = [node for function in model.functions for node in function.node]
-    while graphs or nodes:
-        if graphs:
-            graph = graphs.pop()
-            yield from (each for each in graph.initializer if each.data_location == onnx.TensorProto.EXTERNAL)
-            nodes.extend(graph.node)
-            continue
-        for attribute in nodes.pop().attribute:
-            if attribute.HasField("t") and attribute.t.data_location == onnx.TensorProto.EXTERNAL:
-                yield attribute.t
-            if attribute.HasField("g"):
-                graphs.append(attribute.g)
-            graphs.extend(attribute.graphs)
+    for graph in _graphs(model):
+        tensors = [] if isinstance(graph, onnx.FunctionProto) else list(graph.initializer)
+        tensors += [attribute.t for node in graph.node for attribute in node.attribute if attribute.HasField("t")]
+        yield from (each for each in tensors if each.data_location == onnx.TensorProto.EXTERNAL)
 
 
 def _attach(tensor: onnx.TensorProto, folder: Path | None) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from . import (
     activations,
     arithmetic,
-    attention,
     casting,
     control_flow,
     convolution,
@@ -25,6 +24,7 @@ from . import (
     shapes,
     shaping,
     signals,
+    support_vectors,
     text,
     training,
     trees,
@@ -32,7 +32,7 @@ from . import (
 )
 
 __all__ = [
-    "activations", "arithmetic", "attention", "casting", "control_flow", "convolution", "creation", "images",
-    "indexing", "learning", "normalization", "pooling", "products", "quantization", "recurrent", "reductions",
-    "resizing", "sequences", "shapes", "shaping", "signals", "scores", "text", "training", "trees", "windows",
+    "activations", "arithmetic", "casting", "control_flow", "convolution", "creation", "images", "indexing", "learning",
+    "normalization", "pooling", "products", "quantization", "recurrent", "reductions", "resizing", "scores",
+    "sequences", "shapes", "shaping", "signals", "support_vectors", "text", "training", "trees", "windows",
 ]  # fmt: skip

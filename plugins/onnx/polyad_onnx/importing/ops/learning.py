@@ -1,4 +1,4 @@
-"""The domain ai.onnx.ml without its trees: linear models, support vectors, and what prepares features."""
+"""The domain ai.onnx.ml without its trees: linear models, and what prepares features."""
 
 from __future__ import annotations
 
@@ -167,40 +167,5 @@ def linear_classifier(node: Node) -> Compute:
         else:
             place, made = made.argmax(1), transformed(made, transform)
         return polyad.tensor(labels, device=x.device)[place], made
-
-    return call
-
-
-def _support_kernel(node: Node) -> Any:
-    """The function of samples and support vectors that attribute kernel_type names."""
-    gamma, coefficient, degree = (node.numbers("kernel_params", None) or [0.0, 0.0, 3.0])[:3]
-    match node.choice("kernel_type", "LINEAR", "LINEAR", "POLY", "RBF", "SIGMOID"):
-        case "POLY":
-            return lambda x, y: (gamma * (x @ y.t()) + coefficient) ** degree
-        case "RBF":
-            return lambda x, y: (-gamma * (x.unsqueeze(1) - y).square().sum(-1)).exp()
-        case "SIGMOID":
-            return lambda x, y: (gamma * (x @ y.t()) + coefficient).tanh()
-    return lambda x, y: x @ y.t()
-
-
-@operator("SVMRegressor", domain=ML)
-def svm_regressor(node: Node) -> Compute:
-    kernel, weights, shift = (
-        _support_kernel(node),
-        node.numbers("coefficients", REQUIRED),
-        node.numbers("rho", REQUIRED),
-    )
-    count, vectors = node.integer("n_supports", 0), node.numbers("support_vectors", [])
-    one_class, transform = node.integer("one_class", 0), node.text("post_transform", "NONE")
-
-    def call(x: Tensor) -> Tensor:
-        wide = x.to(polyad.float32)
-        by = _in_dtype_of(weights, wide)
-        seen = kernel(wide, _in_dtype_of(vectors, wide).reshape(count, -1)) if count else wide
-        made = (seen @ by + shift[0]).unsqueeze(1)
-        if one_class:
-            made = polyad.where(made > 0, 1.0, -1.0)
-        return transformed(made, transform)
 
     return call
