@@ -23,13 +23,14 @@ from ..base.state import UNDER_INFERENCE, state, warn_once
 from ..devices import registry
 from ..dispatch.abstract import new_array
 from ..dispatch.effects import Effect, Result
-from ..dispatch.op import Op
+from ..dispatch.op import OPS, Op
 from ..dispatch.plan import find_plan, fused_unless_gradient
 from ..dispatch.structure import Pointwise, Reduction
 from ..graph.graph import GRAD_OF, Node
 from ..graph.structure import Ref, leaves_of, replace
 from ..history.node import spent_node
 from ..ops.memory.copying import _copy
+from ..optim.update import UPDATE, update_rows
 from ..random.generator import Generator
 from ..tensor import Tensor
 from ..tensor.pending import PendingArray, fulfil, real_type
@@ -136,6 +137,7 @@ class _Writer:
         self._scope: dict[str, Any] = {
             "state": state, "Tensor": Tensor, "new": object.__new__, "give": _give, "become": _become, "wrap": _wrap,
             "copied": _copied, "add_to": _add_to,
+            "update_rows": update_rows,
         }  # fmt: skip
         self._arrays: dict[int, str] = {}
         self._tensors: dict[int, str] = {}
@@ -471,7 +473,26 @@ class _Writer:
             memories = {self._seen[ref.number].memory for ref in leaves_of(node.args[op.writes], Ref)}
             if not memories <= self._made_memory:
                 self._line("wrote.append(True)", set(), set())
-        self._write_call(op, node, at, self._own(node, at))
+        if op is UPDATE and not self._own(node, at):
+            self._write_update(node)
+        else:
+            self._write_call(op, node, at, self._own(node, at))
+
+    def _write_update(self, node: Node) -> None:
+        """The step of an optimizer, for rows of operands in their own order."""
+        written, read, name, params, targets = node.args
+        others = [place for place in range(len(targets) + len(read[0])) if place not in targets]
+        order = [*targets, *others]
+        rows, used = [], set[str]()
+        for one, other in zip(written, read, strict=True):
+            places = dict(zip(order, (*one, *other), strict=True))
+            rows.append([self._tensor(places[place].number) for place in sorted(places)])
+            used |= {*rows[-1]}
+        self.rows += 1
+        text = ", ".join(f"({', '.join(row)},)" for row in rows)
+        held = ", ".join(self._hold(one) for one in (OPS[name], params, targets))
+        op, params, targets = held.split(", ")
+        self._line(f"update_rows({op}, [{text}], {params}, {targets}, '')", used, set())
 
     def _write_gradient(self, node: Node) -> None:
         """What adds to ``.grad``: the pass says whether there was a gradient."""
