@@ -11,13 +11,15 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from ..autograd.gradients import BACKWARD, GRAD
 from ..base.state import UNDER_INFERENCE, state
 from ..history import node as history
 from ..history.node import Leaf, PendingNode
 from ..tensor import Tensor
 from ..tensor.pending import PendingArray, pending_type
 from ..tensor.storage import InferenceView, ViewOf
-from .recording import PLAIN, Call, Free, Kind, Made, Outside, Slot, Source, equal, history_of, memory_number
+from ..tensor.tensor import SET_GRAD
+from .recording import PLAIN, Call, Free, Gradient, Kind, Made, Outside, Slot, Source, equal, history_of, memory_number
 
 MISSING = object()
 
@@ -41,12 +43,14 @@ def step_of(call: Call, after: Any) -> Step:
         "        return MISSING",
         *["    " + line for line in writer.binding()],
     ]
-    if call.gradients or call.op.name in ("backward", "grad"):
-        lines += ["    if not run._fits(call):", "        return MISSING"]
+    if call.op in (BACKWARD, GRAD):
+        lines += ["    " + line for line in writer.leaves(call)]
     lines.append("    run._here = after")
-    if call.kind is Kind.PROMISED and not (writer.own or call.gradients or call.writes or call.op.name == "set_grad"):
+    if call.kind is Kind.PROMISED and not (writer.own or call.writes):
         lines += ["    if state.autocast is not None:", "        run._casts[after.depth - 1] = state.autocast"]
-        lines += ["    " + line for line in writer.promise(call.result)]
+        if call.op is SET_GRAD:
+            lines += ["    " + line for line in writer.gradient(*writer.names["args"])]
+        lines += ["    " + line for line in writer.promise(call.result, call.gradients)]
     else:
         lines.append(f"    return run._answer(call, args, {writer.own})")
     source = "\n".join(lines) + "\n"
@@ -62,6 +66,7 @@ class _Comparison:
 
     Attributes:
         own: whether there are numbers or generators of the run's own.
+        names: of the items of containers.
         met: the tensors from outside, with the names of the arguments.
     """
 
@@ -74,6 +79,7 @@ class _Comparison:
             "UNDER_INFERENCE": UNDER_INFERENCE,
         }  # fmt: skip
         self.met: list[tuple[Outside, str]] = []
+        self.names: dict[str, list[str]] = {}
         self.own = False
         self._count = 0
 
@@ -101,8 +107,36 @@ class _Comparison:
             ]
         return lines
 
-    def promise(self, result: Any) -> list[str]:
-        """The lines that answer with pending tensors."""
+    def leaves(self, call: Call) -> list[str]:
+        """The lines that compare what else a backward pass depends on: its leaves, and who watches it."""
+        lines = [
+            "if state.inspect or state.backward or state.saved_hooks or history.watchers:",
+            "    return MISSING",
+        ]
+        for gradient in call.gradients:
+            if gradient.before is not None:
+                return [*lines, "if not run._fits(call):", "    return MISSING"]
+            lines += [
+                f"leaf = known[{gradient.leaf}]",
+                "if leaf.__class__ is PendingArray:",
+                "    leaf = leaf.tensor()",
+                "node = leaf._node",
+                "if node.__class__ is not Leaf or node.hooks is not None or node.accumulated_hooks or "
+                "leaf._grad is not None:",
+                "    return MISSING",
+            ]
+        return lines
+
+    def gradient(self, tensor: str, value: str) -> list[str]:
+        """The lines that put another gradient at a tensor, and remember what was there when the stretch began."""
+        return [
+            f"if id({tensor}) not in run._before:",
+            f"    run._before[id({tensor})] = ({tensor}, {tensor}._grad)",
+            f"{tensor}._grad = {value}",
+        ]
+
+    def promise(self, result: Any, gradients: tuple[Gradient, ...]) -> list[str]:
+        """The lines that answer with pending tensors, and put those at leaves that are their gradients."""
         lines: list[str] = []
 
         def text(leaf: Any) -> str:
@@ -118,6 +152,10 @@ class _Comparison:
             return repr(leaf)  # None or a flag
 
         answer = text(result)
+        for gradient in gradients:
+            if gradient.after is not None:
+                lines += self._made(gradient.after, "made")
+                lines += [f"leaf = run._tensor({gradient.leaf})", *self.gradient("leaf", "made")]
         return [*lines, f"return {answer}"]
 
     def _made(self, made: Made, out: str) -> list[str]:
@@ -173,6 +211,7 @@ class _Comparison:
             self._count += 1
             names.append(f"a{self._count}")
         self.lines.append(f"{', '.join(names)}, = {name}")
+        self.names[name] = names
         for inner, item in zip(names, known, strict=True):
             self.value(inner, item)
 

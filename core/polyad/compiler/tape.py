@@ -19,21 +19,23 @@ from typing import TYPE_CHECKING, Any
 
 from ..autograd.accumulation import ACCUMULATE_GRAD, _add_to, _laid_out_as
 from ..autograd.gradients import BACKWARD, GRAD
-from ..base.state import UNDER_INFERENCE, state
+from ..base.state import UNDER_INFERENCE, state, warn_once
 from ..devices import registry
 from ..dispatch.abstract import new_array
 from ..dispatch.effects import Effect, Result
-from ..dispatch.op import Op
+from ..dispatch.op import OPS, Op
 from ..dispatch.plan import find_plan, fused_unless_gradient
 from ..dispatch.structure import Pointwise, Reduction
 from ..graph.graph import GRAD_OF, Node
 from ..graph.structure import Ref, leaves_of, replace
 from ..history.node import spent_node
 from ..ops.memory.copying import _copy
+from ..optim.update import UPDATE, update_rows
 from ..random.generator import Generator
 from ..tensor import Tensor
 from ..tensor.pending import PendingArray, fulfil, real_type
 from ..tensor.tensor import SET_GRAD
+from .fusion import Group, Values, grouped, kernel_of
 from .recording import Call, Free, Kind, Made, Recording, made_by, mapped
 
 if TYPE_CHECKING:
@@ -58,6 +60,9 @@ def tape_for(recording: Recording, begin: int, end: int, alive: tuple[int, ...])
             found = Tape(recording, begin, end, alive)
         except NoTape as reason:
             found = str(reason)
+        except Exception as error:  # the calls themselves are always right
+            found = f"it could not be written: {type(error).__name__}: {error}"
+            warn_once("tape", found, f"compile: a stretch of the program runs op by op: {found}", UserWarning)
         recording.tapes[key] = found
     return (None, found) if isinstance(found, str) else (found, "")
 
@@ -68,13 +73,15 @@ class Tape:
     Attributes:
         source: the text of the function.
         rows: how many calls it makes.
+        fused: how many ops share a kernel with others.
         inputs: numbers of the tensors that it reads or writes and has not made.
     """
 
     def __init__(self, recording: Recording, begin: int, end: int, alive: tuple[int, ...]) -> None:
         writer = _Writer(recording, begin, end, alive)
         self.source, scope = writer.written()
-        self.rows, self.inputs, self.inference = writer.rows, writer.inputs, writer.inference
+        self.rows, self.fused = writer.rows, writer.fused
+        self.inputs, self.inference = writer.inputs, writer.inference
         self._histories = [
             (made.number, made.name, made.shape, made.kind) for made in writer.live.values() if made.name is not None
         ]
@@ -125,17 +132,18 @@ class _Writer:
             if call.kind is Kind.PROMISED:
                 self._nodes += [(node, at) for node in recording.nodes_of(at)]
         self.inputs: list[int] = []
-        self.rows = 0
+        self.rows = self.fused = 0
         self._lines: list[tuple[str, set[str], set[str]]] = []
         self._scope: dict[str, Any] = {
             "state": state, "Tensor": Tensor, "new": object.__new__, "give": _give, "become": _become, "wrap": _wrap,
             "copied": _copied, "add_to": _add_to,
+            "update_rows": update_rows,
         }  # fmt: skip
         self._arrays: dict[int, str] = {}
         self._tensors: dict[int, str] = {}
         self._names: dict[int, str] = {}
         self._made_memory: set[int] = set()
-        self._written_memory: set[int] = set()
+        self._shared_memory: set[int] = set()  # written, or shown by views that are left
 
     def _check(self, calls: list[Call], begin: int, end: int) -> None:
         if any(call.autocast for call in calls):
@@ -162,11 +170,21 @@ class _Writer:
             target = node.op.writes if isinstance(node.op, Effect) else None
             if target is not None:
                 for ref in leaves_of(node.args[target], Ref):
-                    self._written_memory.add(self._seen[ref.number].memory)
+                    self._shared_memory.add(self._seen[ref.number].memory)
             else:
-                self._made_memory |= {self._seen[number].memory for number in node.makes}
-        for node, at in nodes:
-            self._write(node, at)
+                new = {self._seen[number].memory for number in node.makes}
+                if any(self._root_number(self._root(number)) in self.live for number in node.makes):
+                    self._shared_memory |= new & self._made_memory
+                self._made_memory |= new
+        values = Values(self._root, self._seen, self._type)
+        left = {self._root(value) for value, number in self._recording.numbers.items() if number in self.live}
+        for item in grouped(nodes, values, left, self._varies):
+            kernel = kernel_of(item, values) if isinstance(item, Group) else None
+            if isinstance(item, Group) and kernel is not None:
+                self._write_group(item, kernel)
+                continue
+            for node, at in item.nodes if isinstance(item, Group) else (item,):
+                self._write(node, at)
         if not self.rows:
             raise NoTape("nothing is computed")
         return self._text(), self._scope
@@ -327,6 +345,20 @@ class _Writer:
         for number in node.makes:
             self._made_array(number)
 
+    def _varies(self, node: Node, at: int) -> bool:
+        """Whether the run itself has some arguments of a node: numbers that vary, and generators."""
+        return call_has_numbers(self._calls[at]) or bool(leaves_of(node.args, Generator))
+
+    def _write_group(self, group: Group, kernel: Callable[..., Any]) -> None:
+        names = [self._array(root) for root in group.inputs]
+        made = [f"a{root}" for root in group.outputs]
+        self.rows += 1
+        self.fused += len(group.nodes)
+        text = f"{self._hold(kernel)}({', '.join(names)})"
+        self._line(f"{', '.join(made)}{',' if len(made) > 1 else ''} = {text}", set(names), set(made))
+        for root in group.outputs:
+            self._made_array(root)
+
     def _expression(self, arg: Any, used: set[str], of: Callable[[int], str], own: str, plain: bool) -> str:
         """The text of an argument."""
         if isinstance(arg, Ref):
@@ -369,7 +401,7 @@ class _Writer:
         source, out = node.args[0].number, node.outputs.number
         seen, root = self._seen[out], self._root(out)
         live = self._root_number(root) in self.live
-        inside = self._seen[source].memory in self._made_memory - self._written_memory
+        inside = self._seen[source].memory in self._made_memory - self._shared_memory
         if live or not inside or self._root(source) not in self._arrays or seen.memory != self._seen[source].memory:
             self._write_call(node.op, node, at, self._own(node, at), grad=self._calls[at].flags[0])
             return
@@ -427,7 +459,7 @@ class _Writer:
             if not isinstance(source, Ref):
                 raise NoTape(f"{op.name} of several tensors")
             alike = self._seen[source.number].layout == self._seen[out].layout
-            free = self._root_number(root) not in self.live and self._seen[out].memory not in self._written_memory
+            free = self._root_number(root) not in self.live and self._seen[out].memory not in self._shared_memory
             if alike and free:
                 array, name = self._array(source.number), f"a{root}"
                 self._line(f"{name} = {array}", {array}, {name})
@@ -441,7 +473,26 @@ class _Writer:
             memories = {self._seen[ref.number].memory for ref in leaves_of(node.args[op.writes], Ref)}
             if not memories <= self._made_memory:
                 self._line("wrote.append(True)", set(), set())
-        self._write_call(op, node, at, self._own(node, at))
+        if op is UPDATE and not self._own(node, at):
+            self._write_update(node)
+        else:
+            self._write_call(op, node, at, self._own(node, at))
+
+    def _write_update(self, node: Node) -> None:
+        """The step of an optimizer, for rows of operands in their own order."""
+        written, read, name, params, targets = node.args
+        others = [place for place in range(len(targets) + len(read[0])) if place not in targets]
+        order = [*targets, *others]
+        rows, used = [], set[str]()
+        for one, other in zip(written, read, strict=True):
+            places = dict(zip(order, (*one, *other), strict=True))
+            rows.append([self._tensor(places[place].number) for place in sorted(places)])
+            used |= {*rows[-1]}
+        self.rows += 1
+        text = ", ".join(f"({', '.join(row)},)" for row in rows)
+        held = ", ".join(self._hold(one) for one in (OPS[name], params, targets))
+        op, params, targets = held.split(", ")
+        self._line(f"update_rows({op}, [{text}], {params}, {targets}, '')", used, set())
 
     def _write_gradient(self, node: Node) -> None:
         """What adds to ``.grad``: the pass says whether there was a gradient."""

@@ -17,7 +17,7 @@ import functools
 import operator
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any, ClassVar, TypeVar
 
@@ -27,7 +27,7 @@ from ..base.kinds import State
 from ..base.memory_formats import strided
 from ..base.shapes_and_strides import has_internal_overlap
 from ..base.state import state as thread, user_line, warn_user
-from ..dispatch.modes import Setting
+from ..dispatch.modes import Mode, Setting
 from ..dispatch.overriding import DISPATCHED, class_dispatch, dispatching, watching
 from ..errors import ArgumentError, ArgumentTypeError, NotSupported, PolyadError, describe
 from ..history.grad_mode import enable_grad, set_grad_enabled
@@ -502,7 +502,8 @@ def _with_hooks(step: Step) -> Step:
         try:
             if not (self._hooks or ON_ALL or thread.watchers or thread.modes) or type(self).step is not call:
                 return step(self, *args, **kwargs)
-            with _read_by_modes(self):
+            readers = [mode for mode in thread.modes if type(mode).option is not Mode.option]
+            with _read_by_modes(self, readers) if readers else nullcontext():
                 return _between_hooks(step, self, args, kwargs)
         except Exception as error:
             problem = explained_call(f"{type(self).__name__}.step", step, (self, *args), kwargs, error)
@@ -514,13 +515,13 @@ def _with_hooks(step: Step) -> Step:
 
 
 @contextmanager
-def _read_by_modes(self: Optimizer) -> Iterator[None]:
-    """Inside, the groups' options are what the active modes make of them, which may want to know what they are for."""
+def _read_by_modes(self: Optimizer, readers: Sequence[Any]) -> Iterator[None]:
+    """Inside, the groups' options are what *readers* make of them, modes that may want to know what they are for."""
     kept: list[tuple[dict[str, Any], str, Any, Any]] = []
-    for number, group in enumerate(self.param_groups) if thread.modes else ():
+    for number, group in enumerate(self.param_groups):
         for key in filter(group.__contains__, self.defaults):
             value, again = group[key], functools.partial(_option, self, number, key)
-            shown = _as_read(self, f"param_groups[{number}][{key!r}]", value, again)
+            shown = _as_read(self, f"param_groups[{number}][{key!r}]", value, again, readers)
             if shown is not value:
                 group[key] = shown
                 kept.append((group, key, value, shown))
@@ -539,15 +540,15 @@ def _option(self: Optimizer, number: int, key: str, *places: int) -> Any:
     return value
 
 
-def _as_read(self: Optimizer, path: str, value: Any, again: Callable[..., Any]) -> Any:
+def _as_read(self: Optimizer, path: str, value: Any, again: Callable[..., Any], readers: Sequence[Any]) -> Any:
     if type(value) in (tuple, list):
         parts = [
-            _as_read(self, f"{path}[{place}]", part, functools.partial(again, place))
+            _as_read(self, f"{path}[{place}]", part, functools.partial(again, place), readers)
             for place, part in enumerate(value)
         ]
         return value if all(map(operator.is_, parts, value)) else type(value)(parts)
     if isinstance(value, (bool, int, float, str, type(None))):
-        for mode in thread.modes:
+        for mode in readers:
             value = mode.option(Setting(self, path, again), value)
     return value
 

@@ -377,6 +377,7 @@ class Tensor(TensorMethods):
         another's memory.
         """
         out = self.detach()
+        settle(out)
         if out._storage is not None:
             out._storage = out._storage.unnoticed()
         return out
@@ -715,6 +716,7 @@ class Tensor(TensorMethods):
                 operands={"self": self},
                 fix="copy tensor.detach(), or clone() to keep the history",
             )
+        settle(self)
         alone = self._storage is None
         out = self._copied_memory(memo)._alias(type(self))
         if alone:

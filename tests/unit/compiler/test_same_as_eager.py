@@ -12,9 +12,12 @@ import weakref
 import pytest
 
 import polyad as torch
+from fuzz import compiled as fuzzing
 from polyad import nn
 from polyad.compiler.regions import region_of
 from polyad.nn import functional as F
+
+pytestmark = pytest.mark.filterwarnings("error:compile:UserWarning")
 
 
 def bits(value):
@@ -723,3 +726,11 @@ def test_too_many_ways_warn_once_and_run():
         results = [step(torch.ones(2, requires_grad=True), number).item() for number in range(12)]
     assert results == [2.0 * number for number in range(12)]
     assert len([one for one in seen if "ever other ways" in str(one.message)]) == 1
+
+
+class TestRandomPrograms:
+    """A slice: `python -m fuzz.compiled` runs hundreds."""
+
+    def test_as_they_are(self):
+        found = [one for number in range(12) for one in fuzzing.differences(number, seed=2026)]
+        assert not found

@@ -31,6 +31,7 @@ from ...dispatch.structure import creation
 from ...dispatch.views import layout_of
 from ...errors import ArgumentError, ArgumentTypeError, DeviceError, OptionError, ShapeError, wrong_type
 from ...tensor import Tensor
+from ...tensor.pending import settle
 from ...tensor.tensor import check_tensor
 from ...transforms.wrapped import Wrapped
 from ..memory.copying import element
@@ -496,6 +497,7 @@ def tensor(
 
     if isinstance(data, Tensor):
         result = data.detach().to(dtype=dtype, device=device, copy=True)
+        settle(result)
         return with_options(result.clone() if result._storage is not None else result, requires_grad, pin_memory)
     if _describes_gpu_memory(data):
         from ...interop.cuda_array import shared_with
