@@ -8,7 +8,7 @@ import polyad as torch
 from polyad import fx, nn
 from polyad.fx.experimental.proxy_tensor import from_capture, get_proxy_mode, make_fx
 from polyad.fx.passes.infra.pass_base import PassBase, PassResult
-from polyad.fx.passes.infra.pass_manager import PassManager
+from polyad.fx.passes.infra.pass_manager import PassManager, this_before_that_pass_constraint
 from polyad.fx.passes.shape_prop import ShapeProp
 from polyad.fx.passes.split_module import split_module
 from polyad.fx.subgraph_rewriter import replace_pattern_with_filters
@@ -173,7 +173,10 @@ def test_passes_run_until_nothing_changes() -> None:
     manager.add_pass(lambda one: 3)
     with pytest.raises(RuntimeError, match="gave int"):
         manager(module)
-    manager.add_constraint(lambda first, second: False)
+    first, second = manager.passes
+    manager.add_constraint(this_before_that_pass_constraint(first, second))
+    manager.validate_constraints()
+    manager.add_constraint(this_before_that_pass_constraint(second, first))
     with pytest.raises(RuntimeError, match="may not come before"):
         manager(module)
 
@@ -259,3 +262,23 @@ def test_captures_of_more_than_ops_are_refused() -> None:
     step(x)
     with pytest.raises(NotImplementedError, match="lr"):
         from_capture(torch.jit.capture(lambda x: optimizer.step(), x))
+
+
+@pytest.mark.parametrize("use", ["script", "trace", "compile", "export"])
+def test_a_traced_module_is_a_module(use) -> None:
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer, self.w = nn.Linear(3, 3), nn.Parameter(torch.ones(3))
+
+        def forward(self, x: torch.Tensor):
+            return torch.relu(self.layer(x) + self.w).sum(dim=1)
+
+    module, x = fx.symbolic_trace(Net()), torch.randn(2, 3)
+    again = {
+        "script": lambda: torch.jit.script(module),
+        "trace": lambda: torch.jit.trace(module, (x,)),
+        "compile": lambda: torch.compile(module),
+        "export": lambda: torch.export.export(module, (x,)).module(),
+    }[use]()
+    assert torch.allclose(again(x), module(x))
