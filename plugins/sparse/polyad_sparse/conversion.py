@@ -236,7 +236,7 @@ def to_compressed(
     rows, columns = pattern.indices
     if layout is polyad.sparse_csc:
         order = (columns * max(pattern.shape[0], 1) + rows).argsort()
-        rows, columns, held = columns[order], rows[order], held[order]
+        rows, columns, held = columns[order], rows[order], held.index_select(0, order)
     return pack(held, Compressed(layout, starts_of(rows, pattern.shape[layout not in ROWS]), columns, pattern.shape))
 
 
@@ -320,7 +320,9 @@ def _looked_up(tensor: SparseTensor, wanted: Coordinates) -> Tensor:
         return values.new_zeros((wanted.nnz, *have.dense_shape))
     places = polyad.searchsorted(have.keys, wanted.keys).clamp(max=have.nnz - 1)
     found = have.keys[places] == wanted.keys
-    return polyad.where(found.reshape(-1, *[1] * len(have.dense_shape)), values[places], 0).to(values.dtype)
+    return polyad.where(found.reshape(-1, *[1] * len(have.dense_shape)), values.index_select(0, places), 0).to(
+        values.dtype
+    )
 
 
 # ------------------------------------------------------------------------------------------------- dtypes and devices
