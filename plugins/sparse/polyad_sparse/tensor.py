@@ -235,7 +235,7 @@ def same_places(one: Pattern, other: Pattern) -> bool:
     return all(polyad.equal(a, b) for a, b in zip(one.parts(), other.parts(), strict=True) if a is not b)
 
 
-def rebind(target: Any, result: SparseTensor, op: str) -> SparseTensor:
+def rebind(target: Any, result: Any, op: str) -> SparseTensor:
     """Let *target* be *result* from now on: what a write in place comes to."""
     if target.requires_grad and target.is_leaf and polyad.is_grad_enabled():
         raise AutogradError(
