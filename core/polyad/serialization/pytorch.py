@@ -421,6 +421,7 @@ def _names(loading: _Loading) -> dict[str, Any]:
         "torch._utils._rebuild_parameter": loading.parameter,
         "torch._utils._rebuild_parameter_with_state": loading.parameter,
         "torch._utils._rebuild_sparse_tensor": loading.sparse,
+        "torch._utils._rebuild_sparse_csr_tensor": loading.sparse,  # of PyTorch 1.12 and before
         "torch.serialization._get_layout": _layout,
         "torch._tensor._rebuild_from_type_v2": loading.tensor_of_class,
         "torch.Tensor": Known(Tensor, _not_made),

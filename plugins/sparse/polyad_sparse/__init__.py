@@ -4,6 +4,7 @@
     tensor.py       `SparseTensor`, and how functions answer for PyTorch's names
     validation.py   what parts must be, and the errors that say so
     creation.py     sparse tensors of their parts
+    functions.py    what is called as ``polyad.sparse.mm``, ...
     conversion.py   layouts, dtypes, devices, the parts of a tensor
     arithmetic.py   sums, products, functions that keep zero
     products.py     products of matrices
@@ -36,6 +37,7 @@ from .creation import (
     sparse_csr_tensor,
     spdiags,
 )
+from .functions import addmm, log_softmax, mm, sampled_addmm, softmax, sum
 from .legacy import (
     BFloat16Tensor,
     ByteTensor,
@@ -47,8 +49,7 @@ from .legacy import (
     LongTensor,
     ShortTensor,
 )
-from .products import addmm, hspmm, mm, sampled_addmm, smm, sspaddmm
-from .reductions import log_softmax, softmax, sum
+from .products import hspmm, saddmm, smm, sspaddmm
 from .tensor import SparseTensor
 from .validation import check_sparse_tensor_invariants
 
@@ -68,6 +69,7 @@ __all__ = [
     "hspmm",
     "log_softmax",
     "mm",
+    "saddmm",
     "sampled_addmm",
     "smm",
     "softmax",
@@ -82,5 +84,5 @@ __all__ = [
     "sum",
 ]
 
-dsmm, hsmm, saddmm = mm, hspmm, addmm
+dsmm, hsmm = mm, hspmm
 __getattr__ = lacking(__name__)

@@ -179,7 +179,7 @@ def _product_of_sparse(one: SparseTensor, other: Any) -> SparseTensor:
     a, b = (coalesce(to_sparse(tensor)) for tensor in (one, other))
     have = polyad.isin(a._pattern.keys, b._pattern.keys).nonzero().reshape(-1)
     pattern = Coordinates(a._pattern.indices[:, have], a._pattern.shape, True)
-    both = pack(unpack(a)[have] * _looked_up(b, pattern), pattern)
+    both = pack(unpack(a).index_select(0, have) * _looked_up(b, pattern), pattern)
     return both if one.layout is polyad.sparse_coo else to_sparse(both, layout=one.layout)
 
 

@@ -236,7 +236,7 @@ def to_compressed(
     rows, columns = pattern.indices
     if layout is polyad.sparse_csc:
         order = (columns * max(pattern.shape[0], 1) + rows).argsort()
-        rows, columns, held = columns[order], rows[order], held[order]
+        rows, columns, held = columns[order], rows[order], held.index_select(0, order)
     return pack(held, Compressed(layout, starts_of(rows, pattern.shape[layout not in ROWS]), columns, pattern.shape))
 
 
@@ -320,7 +320,9 @@ def _looked_up(tensor: SparseTensor, wanted: Coordinates) -> Tensor:
         return values.new_zeros((wanted.nnz, *have.dense_shape))
     places = polyad.searchsorted(have.keys, wanted.keys).clamp(max=have.nnz - 1)
     found = have.keys[places] == wanted.keys
-    return polyad.where(found.reshape(-1, *[1] * len(have.dense_shape)), values[places], 0).to(values.dtype)
+    return polyad.where(found.reshape(-1, *[1] * len(have.dense_shape)), values.index_select(0, places), 0).to(
+        values.dtype
+    )
 
 
 # ------------------------------------------------------------------------------------------------- dtypes and devices
@@ -418,10 +420,9 @@ def zeros_like(
         raise LayoutError(
             "zeros_like: a sparse tensor has no memory format", operands={"input": input}, fix="leave memory_format out"
         )
-    if layout is polyad.strided:
-        return polyad.zeros(
-            input.shape, dtype=dtype or input.dtype, device=device or input.device, requires_grad=requires_grad
-        )
+    if layout is not None and layout is not input.layout:
+        dtype, device = dtype or input.dtype, device or input.device
+        return polyad.zeros(input.shape, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad)
     pattern = input._pattern
     held = input._held[:0].detach().to(dtype=dtype, device=device)
     empty: Any
@@ -486,7 +487,8 @@ def deepcopied(self: SparseTensor, memo: dict[int, Any]) -> SparseTensor:
             operands={"self": self},
             fix="copy tensor.detach(), or clone() to keep the history",
         )
-    out = memo[id(self)] = made(self._held.clone(), self._pattern).requires_grad_(self.requires_grad)
+    out: Any = made(self._held.clone(), self._pattern).requires_grad_(self.requires_grad)
+    memo[id(self)] = out
     if self.grad is not None:
         out.grad = copy.deepcopy(self.grad, memo)
     return out

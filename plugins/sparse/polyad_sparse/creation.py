@@ -43,7 +43,7 @@ def _as_values(values: Any, dtype: Any, device: Any) -> Tensor:
 def _as_indices(indices: Any, values: Tensor) -> Tensor:
     if isinstance(indices, Tensor):
         found = indices.detach().to(values.device)
-        return found if found.numel() else found.long()
+        return found.long() if not found.numel() and found.is_floating_point() else found
     given = polyad.tensor(indices, device=values.device)
     return given if given.numel() else given.long()
 

@@ -52,7 +52,7 @@ def mm(input: Tensor, mat2: Tensor, reduce: str = "sum") -> Any:
         return _of_sparse(input, mat2)
     pattern, values = coordinates(input)
     rows, columns = pattern.indices
-    return summed(values.unsqueeze(1) * mat2[columns], rows, pattern.shape[0])
+    return summed(values.unsqueeze(1) * mat2.index_select(0, columns), rows, pattern.shape[0])
 
 
 def _mm_reduced(input: Any, mat2: Tensor, reduce: str) -> Tensor:
@@ -66,7 +66,7 @@ def _mm_reduced(input: Any, mat2: Tensor, reduce: str) -> Tensor:
         )
     pattern, values = coordinates(input)
     rows, columns = pattern.indices
-    terms = values.unsqueeze(1) * mat2[columns]
+    terms = values.unsqueeze(1) * mat2.index_select(0, columns)
     zeros = terms.new_zeros((pattern.shape[0], mat2.shape[1]))
     return zeros.scatter_reduce(0, rows.unsqueeze(1).expand_as(terms), terms, names[reduce], include_self=False)
 
@@ -81,7 +81,7 @@ def _of_sparse(one: SparseTensor, other: SparseTensor) -> SparseTensor:
     meets = polyad.repeat_interleave(polyad.arange(counts.shape[0], device=counts.device), counts)
     ahead = counts.cumsum(0) - counts
     place = polyad.arange(meets.shape[0], device=meets.device) - ahead[meets] + pattern.starts.long()[columns][meets]
-    values = a[meets] * unpack(right)[place]
+    values = a.index_select(0, meets) * unpack(right).index_select(0, place)
     found = polyad.stack([rows[meets], pattern.others.long()[place]])
     product = merged(values, Coordinates(found, (one.shape[0], other.shape[1]), False))
     return product if one.layout is polyad.sparse_coo else to_sparse(product, layout=polyad.sparse_csr)
@@ -138,7 +138,7 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     return product.reshape(batch, height, mat2.shape[2])
 
 
-@answers("addmm", "saddmm")
+@answers("addmm")
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """``beta * input + alpha * mat1 @ mat2``."""
     product = mm(mat1, mat2)
@@ -146,6 +146,11 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: An
     if not isinstance(product, SparseTensor) and not isinstance(input, SparseTensor):
         return product + (input if beta == 1 else input * beta)
     return add(input if beta == 1 else mul(input, beta), product)
+
+
+def saddmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """`addmm` under an older name."""
+    return addmm(input, mat1, mat2, beta=beta, alpha=alpha)
 
 
 @answers("smm")
@@ -167,16 +172,10 @@ def sspaddmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha:
 
 
 @answers("sampled_addmm")
-def sampled_addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0, alpha: Any = 1.0) -> SparseTensor:
-    """``beta * input + alpha * mat1 @ mat2`` at the places of the sparse matrix *input*: nothing else is computed.
-
-    >>> import polyad
-    >>> places = polyad.eye(2).to_sparse_csr()
-    >>> polyad.sparse.sampled_addmm(places, polyad.ones(2, 3), polyad.ones(3, 2)).values()
-    tensor([4., 4.])
-    """
-    if not isinstance(input, SparseTensor):
-        raise NotSupported("sampled_addmm: input is dense", operands={"input": input}, fix="use polyad.addmm")
+def sampled_addmm(
+    input: SparseTensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0, alpha: Any = 1.0
+) -> SparseTensor:
+    """``beta * input + alpha * mat1 @ mat2`` at the places of the sparse matrix *input*."""
     _check("sampled_addmm", mat1, mat2)
     if (mat1.shape[0], mat2.shape[1]) != tuple(input.shape):
         raise ShapeError(
@@ -186,7 +185,7 @@ def sampled_addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0,
         )
     pattern, _ = coordinates(input)
     rows, columns = pattern.indices
-    products = (mat1[rows] * mat2.t()[columns]).sum(1)
+    products = (mat1.index_select(0, rows) * mat2.t().index_select(0, columns)).sum(1)
     return pack(unpack(input) * beta + products.reshape(input._held.shape) * alpha, input._pattern)
 
 

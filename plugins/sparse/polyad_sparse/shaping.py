@@ -170,9 +170,9 @@ def select(input: SparseTensor, dim: int, index: int) -> Tensor:
         )
     chosen = (pattern.indices[dim] == index).nonzero().reshape(-1)
     if pattern.sparse_dim == 1:
-        return values[chosen].sum(0).to(values.dtype)
+        return values.index_select(0, chosen).sum(0).to(values.dtype)
     rows = [row for row in range(pattern.sparse_dim) if row != dim]
-    return pack(values[chosen], Coordinates(pattern.indices[rows][:, chosen], shape, pattern.coalesced))
+    return pack(values.index_select(0, chosen), Coordinates(pattern.indices[rows][:, chosen], shape, pattern.coalesced))
 
 
 @answers("narrow", "narrow_copy")
@@ -196,7 +196,9 @@ def narrow(input: SparseTensor, dim: int, start: Any, length: int) -> SparseTens
     chosen = ((along >= start) & (along < start + length)).nonzero().reshape(-1)
     shift = polyad.zeros(pattern.sparse_dim, 1, dtype=polyad.int64, device=along.device)
     shift[dim] = start
-    return pack(values[chosen], Coordinates(pattern.indices[:, chosen] - shift, shape, pattern.coalesced))
+    return pack(
+        values.index_select(0, chosen), Coordinates(pattern.indices[:, chosen] - shift, shape, pattern.coalesced)
+    )
 
 
 @answers("index_select")
@@ -227,7 +229,7 @@ def index_select(input: SparseTensor, dim: int, index: Tensor) -> SparseTensor:
     places = polyad.arange(which.shape[0], device=which.device) - (counts.cumsum(0) - counts)[which] + first[which]
     chosen = order[places]
     rows = [which if row == dim else pattern.indices[row][chosen] for row in range(pattern.sparse_dim)]
-    return pack(values[chosen], Coordinates(polyad.stack(rows), shape, False))
+    return pack(values.index_select(0, chosen), Coordinates(polyad.stack(rows), shape, False))
 
 
 @answers("__getitem__")
@@ -373,7 +375,9 @@ def _part_of(name: str) -> None:
         distance = pattern.indices[1] - pattern.indices[0]
         inside = distance <= diagonal if name == "tril" else distance >= diagonal
         chosen = inside.nonzero().reshape(-1)
-        found = pack(values[chosen], Coordinates(pattern.indices[:, chosen], pattern.shape, pattern.coalesced))
+        found = pack(
+            values.index_select(0, chosen), Coordinates(pattern.indices[:, chosen], pattern.shape, pattern.coalesced)
+        )
         return found if input.is_sparse else to_sparse(found, layout=input.layout)
 
     triangle.__name__ = name
@@ -392,4 +396,4 @@ def diagonal(input: SparseTensor, offset: int = 0) -> Tensor:
     length = max(min(input.shape[0] + min(offset, 0), input.shape[1] - max(offset, 0)), 0)
     chosen = (columns - rows == offset).nonzero().reshape(-1)
     places = polyad.minimum(rows, columns)[chosen]
-    return values.new_zeros(length).index_add(0, places, values[chosen])
+    return values.new_zeros(length).index_add(0, places, values.index_select(0, chosen))

@@ -13,6 +13,7 @@ To add a function: write it next to its kind, between `unpack` and `pack`, and n
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, NoReturn, TypeVar
 
@@ -217,13 +218,12 @@ def values_at(tensor: Tensor, pattern: Pattern) -> Tensor:
         if tensor._pattern is pattern or same_places(tensor._pattern, pattern):
             return unpack(tensor)
         tensor = ANSWERS["to_dense"](tensor)
+    places = pattern if isinstance(pattern, Coordinates) else pattern.coordinates
+    flat = tensor.reshape(math.prod(places.sparse_shape), *places.dense_shape)
+    found = flat.index_select(0, places.keys)
     if isinstance(pattern, Compressed) and pattern.layout in BLOCKS:
-        found = tensor[tuple(pattern.coordinates.indices)]
-        return found.reshape(pattern.nnz, *pattern.block, *pattern.dense_shape)
-    coordinates = pattern if isinstance(pattern, Coordinates) else pattern.coordinates
-    if not coordinates.sparse_dim:
-        return tensor.expand(coordinates.nnz, *tensor.shape)
-    return tensor[tuple(coordinates.indices)]
+        found = found.reshape(pattern.nnz, *pattern.block, *pattern.dense_shape)
+    return found
 
 
 def same_places(one: Pattern, other: Pattern) -> bool:
@@ -235,7 +235,7 @@ def same_places(one: Pattern, other: Pattern) -> bool:
     return all(polyad.equal(a, b) for a, b in zip(one.parts(), other.parts(), strict=True) if a is not b)
 
 
-def rebind(target: Any, result: SparseTensor, op: str) -> SparseTensor:
+def rebind(target: Any, result: Any, op: str) -> SparseTensor:
     """Let *target* be *result* from now on: what a write in place comes to."""
     if target.requires_grad and target.is_leaf and polyad.is_grad_enabled():
         raise AutogradError(

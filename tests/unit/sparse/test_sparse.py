@@ -326,3 +326,19 @@ def test_equality_is_told_by_layout_and_places() -> None:
         polyad.testing.assert_close(one, one * 2)
     assert polyad.equal(one, one.clone())
     assert not polyad.equal(one, one * 2)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda: polyad.sparse_coo_tensor([[5]], [1.0], (3,), check_invariants=False),
+        lambda: polyad.sparse_coo_tensor([[2, 0]], [1.0, 2.0], (3,), is_coalesced=True),
+        lambda: polyad.sparse_csr_tensor([0, 2, 1], [0, 1], [1.0, 2.0], (2, 2), check_invariants=False),
+    ],
+)
+def test_a_file_with_wrong_indices_is_refused(wrong: Any) -> None:
+    file = io.BytesIO()
+    polyad.save([wrong()], file)
+    file.seek(0)
+    with pytest.raises(RuntimeError, match="it has a sparse tensor that is wrong"):
+        polyad.load(file)

@@ -130,3 +130,47 @@ def test_a_layer_trains_on_other_devices(device: Any) -> None:
     optimizer.step()
     changed = (layer.weight.detach() != before).any(1)
     assert changed.tolist() == [False, True, True, False]
+
+
+def test_a_scaler_divides_sparse_gradients() -> None:
+    scaler = polyad.amp.GradScaler("cpu", init_scale=8.0)
+    weight = table()
+    optimizer = optim.SGD([weight], lr=1.0)
+    before = weight.detach().clone()
+    scaler.scale(F.embedding(polyad.tensor([1, 1]), weight, sparse=True).sum()).backward()
+    scaler.step(optimizer)
+    assert (before - weight.detach()).tolist() == [[0, 0], [2, 2], [0, 0], [0, 0]]
+    scaler.update()
+    optimizer.zero_grad()
+    scaler.scale(F.embedding(polyad.tensor([1]), weight, sparse=True).sum() * float("inf")).backward()
+    stepped = weight.detach().clone()
+    scaler.step(optimizer)
+    assert weight.detach().equal(stepped)
+
+
+def test_a_module_holds_sparse_buffers(device: Any) -> None:
+    class Graph(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("edges", polyad.sparse_coo_tensor([[0, 1, 1], [1, 0, 2]], polyad.ones(3), (3, 3)))
+            self.linear = nn.Linear(2, 2)
+
+        def forward(self, x: Any) -> Any:
+            return self.edges @ self.linear(x)
+
+    model, other = Graph().to(device), Graph()
+    x = polyad.ones(3, 2, device=device)
+    other.edges.zero_()
+    other.load_state_dict(model.state_dict())
+    polyad.testing.assert_close(other(x.cpu()), model(x).cpu())
+    model(x).sum().backward()
+    assert model.linear.weight.grad.shape == (2, 2)
+    assert model.double().edges.dtype is polyad.float64
+
+
+def test_a_parameter_may_be_sparse() -> None:
+    weight = nn.Parameter(polyad.eye(3).to_sparse())
+    assert isinstance(weight, nn.Parameter)
+    (weight @ polyad.ones(3, 1)).sum().backward()
+    optim.SGD([weight], lr=0.5).step()
+    polyad.testing.assert_close(weight.detach().to_dense(), polyad.eye(3) * 0.5)
