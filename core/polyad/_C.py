@@ -1,9 +1,13 @@
 """Names that programs ask of PyTorch's compiled module ``torch._C``: switches of ``__torch_function__`` and
-``__torch_dispatch__``.
+``__torch_dispatch__``, and names of what PyTorch dispatches by.
 """
 
 from __future__ import annotations
 
+import enum
+from collections.abc import Iterable
+
+from .compatibility.absent import lacking
 from .dispatch.overriding import (
     disabled as _disabled_torch_function_impl,
     dispatch_disabled as _disabled_torch_dispatch_impl,
@@ -12,6 +16,8 @@ from .dispatch.overriding import (
 )
 
 __all__ = [
+    "DispatchKey",
+    "DispatchKeySet",
     "DisableTorchFunction",
     "DisableTorchFunctionSubclass",
     "_DisableTorchDispatch",
@@ -24,3 +30,42 @@ class DisableTorchFunction(DisableTorchFunctionSubclass):
     """While it is entered, neither objects nor modes are asked for ``__torch_function__``."""
 
     level = 2
+
+
+class DispatchKey(enum.Enum):
+    """What PyTorch chooses kernels by. Libraries name these; polyad's ops have no such table."""
+
+    CPU = "CPU"
+    CUDA = "CUDA"
+    Meta = "Meta"
+    AutogradCPU = "AutogradCPU"
+    AutogradCUDA = "AutogradCUDA"
+    AutocastCPU = "AutocastCPU"
+    AutocastCUDA = "AutocastCUDA"
+    AutocastXPU = "AutocastXPU"
+
+
+class DispatchKeySet:
+    """A set of such names.
+
+    >>> from polyad._C import DispatchKey, DispatchKeySet
+    >>> (DispatchKeySet(DispatchKey.CPU) | DispatchKeySet(DispatchKey.CUDA)).has(DispatchKey.CUDA)
+    True
+    """
+
+    def __init__(self, k: DispatchKey | Iterable[DispatchKey]) -> None:
+        self._keys = frozenset((k,) if isinstance(k, DispatchKey) else k)
+
+    def has(self, k: DispatchKey) -> bool:
+        """Whether *k* is in it."""
+        return k in self._keys
+
+    def __or__(self, other: DispatchKeySet) -> DispatchKeySet:
+        return DispatchKeySet(self._keys | other._keys)
+
+
+def _log_api_usage_once(event: str) -> None:
+    """What PyTorch's own libraries call to be counted: nothing is counted."""
+
+
+__getattr__ = lacking(__name__)

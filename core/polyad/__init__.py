@@ -107,9 +107,9 @@ if TYPE_CHECKING:
         datasets as datasets,
         distributed as distributed,
         distributions as distributions,
+        export as export,
         fft as fft,
         func as func,
-        fx as fx,
         graph as graph,
         hub as hub,
         jit as jit,
@@ -193,7 +193,11 @@ if TYPE_CHECKING:
 
 _provided.capture.fill_later(f"{__name__}.jit", "capture")
 _provided.class_dispatch.fill_later(f"{__name__}.aten.dispatching", "of_classes")
-_provided.compile.fill_later(f"{__name__}.compiler", "compile")
+_provided.sparse_parts.fill_later(f"{__name__}.sparse.conversion", "parts_of")
+_provided.sparse_tensor.fill_later(f"{__name__}.sparse.conversion", "of_parts")
+_provided.sparse_zeros.fill_later(f"{__name__}.sparse.creation", "zeros")
+_provided.sparse_rows.fill_later(f"{__name__}.sparse.embeddings", "rows")
+_provided.compile_forward.fill_later(f"{__name__}.compiler.entry", "compile_forward")
 _moved.forward()
 _unfound.ask(_moved.find, _mounted.find, _absent.find, _unknown.find)
 
@@ -226,6 +230,8 @@ _LAZY_MODULES = frozenset(
         "_dynamo",
         "_higher_order_ops",
         "_inductor",
+        "_ops",
+        "_tensor_str",
         "_utils",
         "accelerator",
         "amp",
@@ -236,9 +242,9 @@ _LAZY_MODULES = frozenset(
         "datasets",
         "distributed",
         "distributions",
+        "export",
         "fft",
         "func",
-        "fx",
         "graph",
         "hub",
         "jit",
@@ -248,7 +254,6 @@ _LAZY_MODULES = frozenset(
         "mps",
         "multiprocessing",
         "nn",
-        "onnx",
         "optim",
         "overrides",
         "profiler",
@@ -381,11 +386,31 @@ _LAZY_NAMES = {
     "frombuffer": "interop.numpy",
     "get_device_module": "accelerator",
     "hookimpl": "backend.hookspecs",
+    "_segment_reduce": "ops.indexing.segment_reduce",
     "lobpcg": "_lobpcg",
     "lint": "inspection.linting",
     "load": "serialization",
     "save": "serialization",
     "set_printoptions": "interop.printing",
+    **dict.fromkeys(
+        (
+            "_convert_indices_from_coo_to_csr",
+            "_convert_indices_from_csr_to_coo",
+            "dsmm",
+            "hsmm",
+            "hspmm",
+            "saddmm",
+            "smm",
+            "sparse_bsc_tensor",
+            "sparse_bsr_tensor",
+            "sparse_compressed_tensor",
+            "sparse_coo_tensor",
+            "sparse_csc_tensor",
+            "sparse_csr_tensor",
+            "sspaddmm",
+        ),
+        "sparse",
+    ),
     "summary": "inspection.summary",
     "to_dlpack": "interop.dlpack",
     "trace_dispatch": "inspection.tracing",

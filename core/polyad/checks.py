@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .dispatch.overriding import answers, ask
 from .errors import ArgumentTypeError, safe_repr
 from .tensor import Tensor
 
@@ -17,7 +18,9 @@ def _assert(condition: Any, message: object) -> None:
     >>> import polyad
     >>> polyad._assert(2 > 1, "two is more")
     """
-    if not condition:
+    if condition.__class__ not in (bool, Tensor) and answers(type(condition)):
+        ask(_assert, (condition,), (condition, message), {})
+    elif not condition:
         raise AssertionError(message)
 
 

@@ -65,6 +65,11 @@ def get_dir() -> str:
     return str(base / "hub")
 
 
+def _get_torch_home() -> str:
+    """The folder that `get_dir`'s is in, where libraries keep files of their own."""
+    return str(Path(get_dir()).parent)
+
+
 def set_dir(d: str | os.PathLike[str]) -> None:
     """Keep files in the folder *d* from now on."""
     global _chosen

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from numbers import Integral, Number, Real
 from typing import Any
 
+from .base import provided
 from .base.device import Device
 from .base.dtypes import (
     FLOATING,
@@ -24,7 +25,7 @@ from .base.dtypes import (
     int64,
     promote_types,
 )
-from .base.memory_formats import MemoryFormat
+from .base.memory_formats import MemoryFormat, strided
 from .base.shapes_and_strides import Shape, normalize_shape
 from .base.state import warn_user
 from .errors import ArgumentError, ArgumentTypeError, describe, wrong_type
@@ -200,6 +201,15 @@ def _compare_tensors(actual: Tensor, expected: Tensor, rules: _Rules, path: str)
         raise rules.fail(f"the devices differ: {actual.device} and {expected.device}", both, path)
     if rules.check_dtype and actual.dtype is not expected.dtype:
         raise rules.fail(f"the dtypes differ: {actual.dtype} and {expected.dtype}", both, path)
+    if actual.layout is not expected.layout:
+        if rules.check_layout:
+            raise rules.fail(f"the layouts differ: {actual.layout} and {expected.layout}", both, path)
+        actual, expected = actual.to_dense(), expected.to_dense()
+    if actual.layout is not strided:
+        parts = [provided.sparse_parts(one.detach())[0] for one in (actual, expected)]
+        for place, (left, right) in enumerate(zip(*parts, strict=True)):
+            _compare_tensors(left, right, rules, f"{path}[indices]" if place < len(parts[0]) - 1 else f"{path}[values]")
+        return
     if rules.check_stride and actual.stride() != expected.stride():
         raise rules.fail(f"the strides differ: {actual.stride()} and {expected.stride()}", both, path)
     rtol, atol = rules.tolerance(actual.dtype, expected.dtype)

@@ -17,8 +17,8 @@ NAMESPACES = ("", "Tensor", "nn.functional", "linalg", "fft", "special")
 REASONS: dict[str, str] = {
     r".*quantize.*|q_.*|qscheme|int_repr|fbgemm_.*|empty_quantized|fake_quantize.*|fused_moving_avg_obs_fake_quant"
     r"|choose_qparams_optimized": "no quantized tensors",
-    r"(ccol_|col_|crow_|row_)?indices(_copy)?|values(_copy)?|.*coalesced?|sparse_.*|resize_as_sparse_|slice_inverse"
-    r"|dsmm|hsmm|hspmm|saddmm|smm|sspaddmm|to_padded_tensor": "no sparse or nested tensors",
+    r"(ccol_|col_|crow_|row_)?indices_copy|values_copy|sparse_resize_.*|resize_as_sparse_|slice_inverse|smm|sspaddmm"
+    r"|to_padded_tensor": "of sparse tensors alone, or of nested ones",
     r"cudnn_.*|miopen_.*|mkldnn_.*|to_mkldnn|is_vulkan_available|ipu|mtia|xpu|profiler_allow_.*": "of one vendor",
     r"native_.*|batch_norm_.*|convolution|grid_sampler_[23]d|embedding_bag|conv_tbc|.*max_pool[123]d_with_indices"
     r"|hash_tensor": "a layer below nn.functional, of which programs use the upper one",

@@ -199,7 +199,7 @@ class Attributes(nn.Module):
         return x.to(self.kind).sum() + y, self.counter.clone()
 
     @torch.jit.export
-    def double(self, x: Tensor, by: float = 2.0) -> Tensor:
+    def scaled(self, x: Tensor, by: float = 2.0) -> Tensor:
         return x * by
 
 

@@ -16,9 +16,9 @@ from ..compiler import (
     list_backends,
     reset,
 )
-from ..compiler.eager import OptimizedModule, compile
+from ..compiler.entry import OptimizedModule, compile
 from ..compiler.settings import dynamo as config
-from . import eval_frame
+from . import eval_frame, utils
 
 __all__ = [
     "OptimizedModule",
@@ -36,6 +36,7 @@ __all__ = [
     "maybe_mark_dynamic",
     "optimize",
     "reset",
+    "utils",
 ]
 
 sys.modules[f"{__name__}.config"] = config  # type: ignore[assignment]  # programs import it, as the module it is there

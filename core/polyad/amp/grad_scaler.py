@@ -9,6 +9,7 @@ from typing import Any
 from ..arguments import check_type, explain
 from ..base.device import Device
 from ..base.dtypes import float16, float32
+from ..base.memory_formats import strided
 from ..base.state import state, warn_user
 from ..devices import registry
 from ..dispatch.modes import Setting
@@ -37,6 +38,12 @@ class _Stage(Enum):
     READY = "no step was taken since the last update()"
     UNSCALED = "unscale_() was called since the last update()"
     STEPPED = "step() was called since the last update()"
+
+
+def _all_finite(gradient: Any) -> Tensor:
+    """Whether a gradient, dense or sparse, has neither infinities nor NaN."""
+    elements: Tensor = gradient if gradient.layout is strided else gradient.coalesce()._values()
+    return elements.isfinite().all()
 
 
 class GradScaler:
@@ -284,10 +291,10 @@ class GradScaler:
         finite: dict[Device, list[Tensor]] = {}
         for _, grad in held:
             grad.mul_(inverse)
-            finite.setdefault(grad.device, []).append(grad.isfinite().all())
+            finite.setdefault(grad.device, []).append(_all_finite(grad))
         if all(bool(stack(flags).all()) for flags in finite.values()):
             return []
-        return [label for label, grad in held if not bool(grad.isfinite().all())]
+        return [label for label, grad in held if not bool(_all_finite(grad))]
 
     def _scale_on(self, device: Device) -> Tensor:
         if self._scale is None or self._scale.device != device:

@@ -69,6 +69,12 @@ def lift_fresh(self: Tensor) -> Tensor:
     return self
 
 
+@carries_out("lift_fresh_copy")
+def lift_fresh_copy(self: Tensor) -> Any:
+    """A copy of a tensor that was just made of data."""
+    return self.clone()
+
+
 @carries_out("slice")
 def slice(self: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Any:
     """A view of some positions of a dimension."""
@@ -265,3 +271,15 @@ def fft_c2r(self: Tensor, dim: Sequence[int], normalization: int, last_dim_size:
     """To real numbers, of which the last dimension has *last_dim_size*."""
     sizes = [*[self.shape[one] for one in dim[:-1]], last_dim_size]
     return PUBLIC["fft.irfftn"].call(self, sizes, list(dim), norm=_SCALES[1][normalization])
+
+
+@carries_out("_pin_memory")
+def pin_memory(self: Tensor, device: Any = None) -> Tensor:
+    """A copy in memory that devices read quickly, where there is any."""
+    return self.pin_memory()
+
+
+@carries_out("_sparse_addmm")
+def sparse_addmm(self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """``beta * self + alpha * mat1 @ mat2``, where *mat1* is sparse."""
+    return PUBLIC["addmm"].call(self, mat1, mat2, beta=beta, alpha=alpha)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..dispatch.catalogue import ATTRIBUTES, OPS, PUBLIC
+from ..dispatch.overriding import answers, ask
 from ..tensor import Tensor
 
 CALLS: dict[str, Callable[..., Any]] = {}
@@ -54,8 +55,9 @@ class OpOverload:
         self._schema = OpSchema(f"{packet.namespace}::{packet.__name__}", "" if overload == "default" else overload)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the op."""
-        return self._call(*args, **kwargs)
+        """Call the op, or let an argument that is no tensor and has ``__torch_function__`` answer."""
+        asked = [one for one in (*args, *kwargs.values()) if not isinstance(one, Tensor) and answers(type(one))]
+        return ask(self, asked[:1], args, kwargs) if asked else self._call(*args, **kwargs)
 
     def name(self) -> str:
         """``aten::add.Tensor``."""
@@ -79,6 +81,7 @@ class OpOverloadPacket:
 
     def __init__(self, namespace: str, name: str) -> None:
         self.namespace, self.__name__ = namespace, name
+        self.__qualname__, self.__module__ = name, f"polyad.ops.{namespace}"
         self._qualified_op_name = f"{namespace}::{name}"
         self._overloads: dict[str, OpOverload] = {}
 
@@ -94,8 +97,9 @@ class OpOverloadPacket:
         return found
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the op."""
-        return self.default(*args, **kwargs)
+        """Call the op, as its overloads do."""
+        asked = [one for one in (*args, *kwargs.values()) if not isinstance(one, Tensor) and answers(type(one))]
+        return ask(self, asked[:1], args, kwargs) if asked else self.default(*args, **kwargs)
 
     def overloads(self) -> list[str]:
         """The names of the overloads that have been asked for."""

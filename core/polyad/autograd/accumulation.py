@@ -74,7 +74,7 @@ def _accumulate(tensor: Tensor, gradient: Tensor, create_graph: bool, shared: bo
             tensor._grad = gradient
         else:
             tensor._grad = gradient.clone()
-    elif create_graph or present._node is not None:
+    elif create_graph or present._node is not None or present.layout is not gradient.layout:
         tensor._grad = present + gradient
     else:
         _add_to(present, gradient)
@@ -84,6 +84,12 @@ def _accumulate(tensor: Tensor, gradient: Tensor, create_graph: bool, shared: bo
 ACCUMULATE_GRAD = declare(
     Effect("accumulate_grad", _accumulate_grad, _accumulate, reads=(1,), record=Record.GRADIENT, result=Result.GRADIENT)
 )
+
+
+def sum_of(one: Tensor, other: Tensor) -> Tensor:
+    """The sum of two gradients. Classes derived from Tensor, such as sparse tensors, have operators of their own."""
+    total: Tensor = add(one, other) if one.__class__ is Tensor is other.__class__ else one + other
+    return total
 
 
 def accumulate_early(leaf: Leaf, part: Tensor, shared: set[int], begun: set[Leaf]) -> bool:
@@ -98,7 +104,7 @@ def accumulate_early(leaf: Leaf, part: Tensor, shared: set[int], begun: set[Leaf
         with _locks[leaf.seq % len(_locks)]:
             present = tensor._grad
             if present is not None:  # not in place: the first part may be on its way to another node, too
-                tensor._grad = add(present, part)
+                tensor._grad = sum_of(present, part)
                 return True
     elif is_awaited(leaf):
         return False

@@ -15,7 +15,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from ..base import provided
 from ..base.dtypes import FLOATING, float64
+from ..base.memory_formats import strided
 from ..base.shapes_and_strides import has_internal_overlap
 from ..base.state import warn_user
 from ..errors import ArgumentError, ArgumentTypeError, AutogradError, ShapeError, TransformError
@@ -32,7 +34,7 @@ from .entries import one_hot
 from .forward_level import ForwardLevel
 from .gradients import grad
 
-__all__ = ["Check", "GradcheckError", "Settings", "as_tuple", "call", "differentiable", "is_checked"]
+__all__ = ["Check", "GradcheckError", "Settings", "as_tuple", "by_values", "call", "differentiable", "is_checked"]
 
 SEED = 5489
 """Random directions are the same in each run, so that a check does not fail now and then."""
@@ -82,7 +84,30 @@ def call(op: str, func: Callable[..., Any], args: Sequence[Any]) -> list[Tensor]
                 operands={f"output {number}": output},
                 fix="check a function that returns tensors",
             )
-    return outputs
+    return [output if output.layout is strided else output.to_dense() for output in outputs]
+
+
+def by_values(func: Callable[..., Any], inputs: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """*func* and its arguments, where a sparse tensor is told by its values: these alone are changed."""
+    args = as_tuple(inputs)
+    sparse = {
+        place: (arg.layout, *provided.sparse_parts(arg))
+        for place, arg in enumerate(args)
+        if isinstance(arg, Tensor) and arg.layout is not strided
+    }
+    if not sparse:
+        return func, args
+
+    def of_values(*values: Any) -> Any:
+        given = list(values)
+        for place, (layout, parts, size, coalesced) in sparse.items():
+            given[place] = provided.sparse_tensor(layout, (*parts[:-1], values[place]), size, coalesced)
+        return func(*given)
+
+    values = list(args)
+    for place, (_, parts, _, _) in sparse.items():
+        values[place] = parts[-1].detach().clone().requires_grad_(args[place].requires_grad)
+    return of_values, tuple(values)
 
 
 def differentiable(outputs: Sequence[Tensor]) -> list[Tensor]:

@@ -26,12 +26,11 @@ from ..dispatch.overriding import dispatching
 from ..errors import ArgumentTypeError, AutogradError, DTypeError
 from ..history.node import Leaf, Node, Output
 from ..ops.memory.copying import _copy
-from ..ops.pointwise.arithmetic import _add as add
 from ..ops.reductions.sums import sum_to
 from ..tensor import Tensor
 from ..tensor.storage import next_event
 from ..tensor.tensor import SET_GRAD
-from .accumulation import accumulate, accumulate_early, is_awaited
+from .accumulation import accumulate, accumulate_early, is_awaited, sum_of
 from .anomaly import inspector
 from .hooks import run_after, run_before, run_tensor_hooks
 from .origin import add_origin, notes_of
@@ -163,7 +162,7 @@ class Pass:
                         if part._array.shape != receiver.shape or part._type.dtype is not receiver.type.dtype:
                             part = _fit(node, receiver, part)
                         if receiver in arrived:
-                            arrived[receiver] = add(arrived[receiver], part)
+                            arrived[receiver] = sum_of(arrived[receiver], part)
                             continue
                         if receiver.__class__ is Leaf:
                             if part is gradient:
@@ -197,7 +196,7 @@ class Pass:
     def _send(self, node: Node, gradient: Any) -> None:
         """Let *gradient* arrive at *node*."""
         if node in self._arrived:
-            self._arrived[node] = add(self._arrived[node], gradient)
+            self._arrived[node] = sum_of(self._arrived[node], gradient)
         else:
             self._arrived[node] = gradient
             heappush(self._heap, (-node.seq, node))
@@ -231,7 +230,7 @@ class Pass:
             self._send(parent, {})
         parts = self._arrived[parent]
         # A result that the op's own formula uses has a second Output there, so something may have arrived already.
-        parts[number] = add(parts[number], gradient) if number in parts else gradient
+        parts[number] = sum_of(parts[number], gradient) if number in parts else gradient
 
     def _run_before(self, node: Node, gradient: Any) -> Any:
         """What the hooks before *node* make of what arrived there; None if they leave nothing."""

@@ -21,7 +21,7 @@ from ..ops.pointwise.complex_numbers import view_as_complex
 from ..ops.random.sampling import randn
 from ..random import Generator
 from ..tensor import Tensor
-from .comparison import SEED, Check, GradcheckError, Settings, as_tuple, call, differentiable, is_checked
+from .comparison import SEED, Check, GradcheckError, Settings, as_tuple, by_values, call, differentiable, is_checked
 from .gradients import grad
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
@@ -63,7 +63,7 @@ def gradcheck(
         fast_mode: compare one random combination of the Jacobian's entries, and all of them only if that is wrong.
         check_batched_grad, check_batched_forward_grad: check that a batch of incoming gradients, or of tangents, gives
             under `polyad.func.vmap` what one after the other gives.
-        masked: of sparse tensors, which polyad has not; makes no difference.
+        masked: makes no difference: of sparse tensors the values are changed, and no other elements.
 
     Raises GradcheckError (a RuntimeError) that names the input, the output and the element that is worst, ValueError if
     no input requires a gradient, RuntimeError for an input that overlaps itself.
@@ -88,7 +88,7 @@ def gradcheck(
         check_backward_ad, fast_mode, check_batched_grad, check_batched_forward_grad,
     )  # fmt: skip
     try:
-        Check(settings, func, inputs).run()
+        Check(settings, *by_values(func, inputs)).run()
     except GradcheckError:
         if raise_exception:
             raise
@@ -134,7 +134,7 @@ def gradgradcheck(
         raise ArgumentError(
             "gradgradcheck: check_fwd_over_rev and check_rev_over_rev are both False", fix="set one of them to True"
         )
-    args = as_tuple(inputs)
+    func, args = by_values(func, inputs)
     outputs = differentiable(call("gradgradcheck", func, args))
     if grad_outputs is None:
         cotangents: tuple[Any, ...] = _random_cotangents(outputs, gen_non_contig_grad_outputs)

@@ -10,6 +10,7 @@ Strides count elements. To add a format, add its order to `_ORDERS`.
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from ..errors import ArgumentTypeError, NotSupported, ShapeError, safe_repr
@@ -54,11 +55,12 @@ class MemoryFormat:
 
 
 class MemoryLayout(MemoryFormat):
-    """What ``Tensor.layout`` is: always `polyad.strided`. The other layouts are names, for code that asks whether a
-    tensor has them; polyad has no such tensors.
-    """
+    """What ``Tensor.layout`` is: `polyad.strided`, or of a sparse tensor (`polyad.sparse`) its own."""
 
     __slots__ = ()
+
+    def __str__(self) -> str:  # code for PyTorch compares it with "torch.sparse_coo"
+        return f"{sys.modules['polyad'].__name__}.{self.name}"
 
 
 contiguous_format = MemoryFormat("contiguous_format")
@@ -90,10 +92,11 @@ def check_format(memory_format: Any, op: str, default: MemoryFormat = preserve_f
 
 
 def check_layout(layout: Any, op: str) -> None:
-    """Raise unless *layout* is None or `polyad.strided`: NotImplementedError, for there are no sparse tensors."""
+    """Raise unless *layout* is None or `polyad.strided`: NotImplementedError, as sparse tensors are made elsewhere."""
     if layout is not None and layout is not strided:
         raise NotSupported(
-            f"{op}: layout is {safe_repr(layout)}; polyad has strided tensors alone", fix="use polyad.strided"
+            f"{op}: layout is {safe_repr(layout)}; it makes strided tensors alone",
+            fix="use polyad.strided, or make a sparse tensor of it: tensor.to_sparse(layout=...)",
         )
 
 

@@ -92,8 +92,20 @@ reduced: Slot[Any] = Slot()
 class_dispatch: Slot[Any] = Slot()
 """`polyad.aten.dispatching.of_classes`: the mode that gives calls to ``__torch_dispatch__`` of classes."""
 
-compile: Slot[Any] = Slot()
-"""`polyad.compile`."""
+compile_forward: Slot[None] = Slot()
+"""`polyad.nn.Module.compile`."""
 
 capture: Slot[Any] = Slot()
 """`polyad.jit.capture`."""
+
+sparse_parts: Slot[Any] = Slot()
+"""``sparse_parts(tensor)``: the tensors that a sparse one is made of, its size, and whether it is coalesced."""
+
+sparse_tensor: Slot[Any] = Slot()
+"""``sparse_tensor(layout, parts, size, coalesced)``: the inverse."""
+
+sparse_zeros: Slot[Any] = Slot()
+"""``sparse_zeros(op, layout, shape, dtype, device)``: a sparse tensor without specified elements."""
+
+sparse_rows: Slot[Any] = Slot()
+"""``sparse_rows(table, index, padding_idx, by_frequency)``: rows of a table whose gradient is a sparse tensor."""

@@ -35,6 +35,18 @@ def register(container: type, flatten: Any, unflatten: Any) -> None:
     _registered[container] = Registered(flatten, unflatten)
 
 
+def plain(value: Any) -> Any:
+    """*value* with a list of its items in place of each value of a registered class."""
+    kind = type(value)
+    if kind in _registered:
+        return [plain(item) for item in _registered[kind].flatten(value)[0]]
+    if kind in (list, tuple):
+        return kind(map(plain, value))
+    if kind in (dict, OrderedDict):
+        return kind((key, plain(item)) for key, item in value.items())
+    return value
+
+
 class Tree:
     """The structure of a nested value without its leaves.
 

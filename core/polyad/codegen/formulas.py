@@ -51,8 +51,9 @@ FORMULAS: dict[str, Formula] = {
     },
     "conj": "{0}",
     # Of 0 and -0 the second, as the processors' own instructions give it, and NumPy where it has them.
-    "maximum": {"f": "(({0} > {1}) | ({0} != {0})) ? {0} : {1}", "*": "{0} > {1} ? {0} : {1}"},
-    "minimum": {"f": "(({0} < {1}) | ({0} != {0})) ? {0} : {1}", "*": "{0} < {1} ? {0} : {1}"},
+    # Written so that compilers make vector instructions of one inside of the other, as in a clamp.
+    "maximum": {"f": "{0} <= {1} ? {1} : ({1} != {1} ? {1} : {0})", "*": "{0} > {1} ? {0} : {1}"},
+    "minimum": {"f": "{0} >= {1} ? {1} : ({1} != {1} ? {1} : {0})", "*": "{0} < {1} ? {0} : {1}"},
     "fmax": {"f": "(({0} >= {1}) | ({1} != {1})) ? {0} : {1}", "*": "{0} > {1} ? {0} : {1}"},
     "fmin": {"f": "(({0} <= {1}) | ({1} != {1})) ? {0} : {1}", "*": "{0} < {1} ? {0} : {1}"},
     "logical_not": "{0} == (<T>)(0)",

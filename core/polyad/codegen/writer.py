@@ -204,8 +204,10 @@ class Writer:
             return name if source.category == BOOL else self.from_mask(f"{name} != {self.constant(0, source)}")
         if computed_in(source) is computed_in(into):
             return name
-        if source.category == FLOATING and into.itemsize < 4 and into.category < FLOATING:
-            # By way of int32, so that numbers outside of a small integer's range wrap.
+        wraps = source.category == FLOATING and into.itemsize < 4 and into.category < FLOATING
+        if wraps or (source.category == BOOL and into.category == FLOATING):
+            # By way of int32: numbers outside of a small integer's range wrap, and compilers make vector instructions
+            # of a bool's conversion.
             name, source = self.declare(int32, self._converted(name, int32)), int32
         return self.declare(into, self._converted(name, into))
 

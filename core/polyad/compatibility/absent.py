@@ -31,9 +31,7 @@ class Absence(NamedTuple):
     instead: str
 
 
-_SPARSE = Absence(
-    "tensors are dense", "a dense tensor; polyad.zeros(size).index_put(indices, values) makes one of parts"
-)
+_SPARSE = Absence("it is for one vendor's matrices, or for a test of PyTorch's own", "Tensor.to_sparse_bsr, or a mask")
 
 _ONE_PROCESS = Absence(
     "a model is trained by a single process",
@@ -86,7 +84,13 @@ ABSENT: dict[str, Absence] = {
     **dict.fromkeys(
         EXPORTED, Absence("models are not exported", "polyad.jit.capture(f, *inputs), whose nodes can be read")
     ),
-    **dict.fromkeys(COMPILED, Absence("there is no compiler yet", "polyad.jit.capture(f, *inputs) for a graph of ops")),
+    **dict.fromkeys(
+        COMPILED,
+        Absence(
+            "this part of the compiler is PyTorch's own",
+            "polyad.compile, or polyad.jit.capture(f, *inputs) for a graph of ops",
+        ),
+    ),
     **dict.fromkeys(
         MASKED_BLOCKS,
         Absence("masks are not compiled", "polyad.nn.functional.scaled_dot_product_attention(attn_mask=)"),
@@ -95,8 +99,15 @@ ABSENT: dict[str, Absence] = {
         ("futures.Future", "futures.collect_all", "futures.wait_all"),
         Absence("calls are not made by themselves in other threads", "concurrent.futures"),
     ),
-    "onnx.export": Absence("no ONNX files are written", "polyad.jit.capture(f, *inputs), whose nodes can be read"),
-    "fx.symbolic_trace": Absence("graphs are made of ops", "polyad.jit.capture(f, *inputs), whose nodes can be read"),
+    "fx.passes.graph_drawer.FxGraphDrawer": Absence("graphs of calls are not drawn", "polyad.utils.viz, for models"),
+    "fx.experimental.rewriter.RewritingTracer": Absence(
+        "no code is rewritten before it is traced", "polyad.fx.Tracer, with trace_asserts = True for assert"
+    ),
+    "fx.experimental.const_fold.split_const_subgraphs": Absence(
+        "graphs of calls are not folded", "polyad.graph.optimize(polyad.jit.capture(f, *inputs))"
+    ),
+    "_custom_ops.get_ctx": Absence("sizes are numbers", "a rule for shapes that follows from shapes alone"),
+    "_C._ExcludeDispatchKeyGuard": Absence("kernels are not chosen by keys", "polyad.autocast(enabled=False)"),
     **{
         f"hub.{name}": Absence(
             "no code is fetched and run", "the model's own package, and polyad.hub.load_state_dict_from_url"

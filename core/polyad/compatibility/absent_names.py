@@ -11,22 +11,12 @@ def _in(module: str, names: str) -> tuple[str, ...]:
     return tuple(f"{module}.{name}" if module else name for name in names.split())
 
 
-SPARSE = (
-    *_in(
-        "",
-        """
-        hspmm saddmm smm sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor
-        sparse_coo_tensor sparse_csc_tensor sparse_csr_tensor sspaddmm
-        """,
-    ),
-    *_in(
-        "sparse",
-        """
-        SparseSemiStructuredTensor SparseSemiStructuredTensorCUSPARSELT
-        SparseSemiStructuredTensorCUTLASS addmm as_sparse_gradcheck check_sparse_tensor_invariants
-        log_softmax mm softmax sum to_sparse_semi_structured
-        """,
-    ),
+SPARSE = _in(
+    "sparse",
+    """
+    SparseSemiStructuredTensor SparseSemiStructuredTensorCUSPARSELT SparseSemiStructuredTensorCUTLASS
+    as_sparse_gradcheck to_sparse_semi_structured
+    """,
 )
 
 NESTED = (
@@ -80,23 +70,7 @@ EXPORTED = (
     *_in(
         "export",
         """
-        AdditionalInputs Constraint CustomDecompTable Dim ExportBackwardSignature
-        ExportGraphSignature ExportedProgram FlatArgsAdapter ModuleCallEntry ModuleCallSignature
-        ShapesCollection UnflattenedModule default_decompositions dims draft_export export load
-        register_dataclass save unflatten
-        """,
-    ),
-    *_in(
-        "fx",
-        """
-        Graph GraphModule Interpreter Node Tracer Transformer has_side_effect map_arg
-        replace_pattern
-        """,
-    ),
-    *_in(
-        "onnx",
-        """
-        ExportableModule InputObserver ONNXProgram OnnxExporterError
+        Constraint
         """,
     ),
 )
@@ -142,6 +116,13 @@ BY_PROCESSES = (
         new_subgroups new_subgroups_by_enumeration record_comm recv_object_list
         reduce_scatter_single register_rendezvous_handler rendezvous send_object_list shrink_group
         split_group supports_complex
+        """,
+    ),
+    *_in(
+        "distributed.rpc",
+        """
+        BackendType RRef RpcBackendOptions TensorPipeRpcBackendOptions WorkerInfo get_worker_info
+        init_rpc remote rpc_async rpc_sync shutdown
         """,
     ),
     *_in(

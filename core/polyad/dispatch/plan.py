@@ -39,6 +39,7 @@ from ..errors import (
 )
 from ..history.node import record, record_many
 from ..tensor import Tensor
+from ..tensor.pending import is_pending_type, settle
 from ..tensor.storage import INFERENCE, InferenceView
 from ..transforms.wrapped import Wrapped, escaped
 from .annotations import misfit
@@ -172,6 +173,8 @@ def find_plan(op: Op, values: tuple[Any, ...]) -> Plan:
 
 
 def _make_plan(op: Op, types: Signature, keyed: dict[str, Any], values: tuple[Any, ...]) -> Plan:
+    if any(map(is_pending_type, flat(types))):
+        return _redirecting(_settle_first)
     if _has_foreign_number(types):
         return _redirecting(_plain_numbers)
     if _has_only_numbers(types):
@@ -272,6 +275,15 @@ def _redirecting(call: Callable[[Op, tuple[Any, ...], bool], Any]) -> Plan:
     plan = Plan((), False)
     plan.path, plan.indirect = "cast", call
     return plan
+
+
+def _settle_first(op: Op, values: tuple[Any, ...], needs_grad: bool) -> Any:
+    """Call *op* again once its operands are computed."""
+    for value in values:
+        for item in value if isinstance(value, (list, tuple)) else (value,):
+            if isinstance(item, Tensor):
+                settle(item)
+    return op.call(*values)
 
 
 def _has_host_numbers(op: Op, types: Signature) -> bool:

@@ -31,7 +31,7 @@ FUNCTIONS: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "**": operator.pow,
 }
 """What an `Operation` may do, by Python's sign for it."""
-MOST_ITEMS: Final = 1 << 20
+MOST_ITEMS: Final = 1 << 16
 PRECEDENCE: Final = {"+": 1, "-": 1, "*": 2, "//": 2, "%": 2, "/": 2, "**": 3}
 
 
@@ -154,7 +154,7 @@ class Repeat(Expression):
         return names_of((self.item, self.times))
 
     def evaluate(self, sizes: Mapping[str, int]) -> tuple[Any, ...]:
-        """The tuple. Raises OverflowError for more than a million items."""
+        """The tuple. Raises OverflowError for more than 65,536 items."""
         times = evaluated(self.times, sizes)
         if not 0 <= times <= MOST_ITEMS:
             raise OverflowError(f"{times} items are none or too many")

@@ -5,7 +5,7 @@ So a replay records gradients, obeys modes, writes where the function wrote and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace as replaced
 from typing import Any
 
@@ -24,15 +24,22 @@ from .whole import compile_graph
 
 def replay(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What `Graph.__call__` gives."""
+    run = bound(graph, args, kwargs, {constant.value.number: constant.tensor for constant in graph.constants})
+    return run.whole()
+
+
+def bound(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any], constants: Mapping[int, Tensor]) -> Run:
+    """A replay with these arguments, and with *constants* by the numbers of their values, that is about to begin."""
     if graph.symbols:
         graph = _at_sizes(graph, args, kwargs)
     numbers, kwargs = _numbers(graph, kwargs)
     found = _bind(graph, args, kwargs)
     for constant in graph.constants:
+        tensor = constants[constant.value.number]
         if constant.fixed:
-            _check(graph, f"constant {constant.value.name}", constant.value, constant.tensor)
-        found[constant.value.number] = constant.tensor
-    return _run(graph, found, numbers)
+            _check(graph, f"constant {constant.value.name}", constant.value, tensor)
+        found[constant.value.number] = tensor
+    return Run(graph, found, numbers)
 
 
 def _at_sizes(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Graph:
@@ -60,35 +67,56 @@ def as_function(graph: Graph) -> Callable[..., list[Tensor]]:
                 tensor = tensor.contiguous()
             _check(graph, f"%{value.name}", value, tensor)
             found[value.number] = tensor
-        results: list[Tensor] = _run(graph, found, _numbers(graph, {})[0])
+        results: list[Tensor] = Run(graph, found, _numbers(graph, {})[0]).whole()
         return results
 
     run.__name__ = graph.name
     return run
 
 
-def _run(graph: Graph, found: dict[int, Tensor], numbers: Mapping[str, float]) -> Any:
-    asked = graph._asked
-    if not asked:
-        asked.append(compile_graph(graph))
-    compiled = asked[0]
-    if compiled is not None and compiled.fits(found):
-        return _substitute(graph.outputs, compiled(found))
-    ambient = state.grad_enabled
-    places = _Places(graph)
-    try:
-        for node in graph.nodes:
-            state.grad_enabled = ambient if node.grad is None else node.grad
-            if node.draws is not None:
-                places.go_to(node)
-            bodies = node.bodies
-            places.count(bodies, -1)
-            _carry_out(graph, node, found, numbers)
-            places.count(bodies, 1)
-        places.end()
-    finally:
-        state.grad_enabled = ambient
-    return _substitute(graph.outputs, found)
+class Run:
+    """A replay of a graph of given sizes.
+
+    Attributes:
+        found: the tensors so far by the numbers of their values; those that no later node uses are let go.
+        numbers: those of the graph, by name.
+        ambient: whether the replay is under recording of gradients.
+        kept: numbers of values that are not let go.
+    """
+
+    def __init__(self, graph: Graph, found: dict[int, Tensor], numbers: Mapping[str, float]) -> None:
+        self.graph, self.found, self.numbers = graph, found, numbers
+        self.ambient = state.grad_enabled
+        self.places = _Places(graph)
+        self.kept: frozenset[int] = frozenset()
+
+    def whole(self) -> Any:
+        """The result, of all nodes or of the graph as the device has compiled it."""
+        graph, found = self.graph, self.found
+        asked = graph._asked
+        if not asked:
+            asked.append(compile_graph(graph))
+        compiled = asked[0]
+        if compiled is not None and compiled.fits(found):
+            return _substitute(graph.outputs, compiled(found))
+        self.nodes(graph.nodes)
+        self.places.end()
+        return _substitute(graph.outputs, found)
+
+    def nodes(self, nodes: Iterable[Node]) -> None:
+        """Carry out some nodes, in order."""
+        ambient, places = self.ambient, self.places
+        try:
+            for node in nodes:
+                state.grad_enabled = ambient if node.grad is None else node.grad
+                if node.draws is not None:
+                    places.go_to(node)
+                bodies = node.bodies
+                places.count(bodies, -1)
+                _carry_out(self.graph, node, self.found, self.numbers, self.kept)
+                places.count(bodies, 1)
+        finally:
+            state.grad_enabled = ambient
 
 
 class _Places:
@@ -136,7 +164,9 @@ _PLAIN = {bool, int, float, str, type(None), DType, Device}
 """Arguments that hold neither tensors nor numbers to be read."""
 
 
-def _carry_out(graph: Graph, node: Node, found: dict[int, Tensor], numbers: Mapping[str, float]) -> None:
+def _carry_out(
+    graph: Graph, node: Node, found: dict[int, Tensor], numbers: Mapping[str, float], kept: frozenset[int]
+) -> None:
     try:
         args = [
             found[arg.number] if arg.__class__ is Ref else arg if arg.__class__ in _PLAIN else
@@ -154,7 +184,8 @@ def _carry_out(graph: Graph, node: Node, found: dict[int, Tensor], numbers: Mapp
     for number in node.renewed:
         found[number] = found[graph.values[number].earlier]  # type: ignore[index]
     for number in node.frees:
-        found.pop(number, None)
+        if number not in kept:
+            found.pop(number, None)
 
 
 def _resized(graph: Graph, node: Node, found: Mapping[int, Tensor]) -> ShapeError | None:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from .expressions import PRECEDENCE, Expression, Operation, Repeat
+from .expressions import PRECEDENCE, Expression, Operation, Repeat, SizeRef
 from .values import Symbol
 
 if TYPE_CHECKING:
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 IS_SYMBOL: Final = re.compile(r"\s*[A-Za-z_]\w*\s+size\s+#", re.ASCII)
 HIGHEST_POWER: Final = 4
+MOST_CAPTURES: Final = 100
+MOST_OPERATIONS: Final = 32
 
 
 class Said(NamedTuple):
@@ -53,6 +55,8 @@ def read_symbol(line: _Line, size: Callable[[_Line], int]) -> Said:
     captured = [size(line)]
     while line.skip(",") and line.kind == "number":
         captured.append(size(line))
+    if len(captured) > MOST_CAPTURES:
+        raise ValueError(f"it has {len(captured)} captures, and {MOST_CAPTURES} at most")
     line.take("from")
     least, most = size(line), None
     if line.skip("to"):
@@ -62,8 +66,12 @@ def read_symbol(line: _Line, size: Callable[[_Line], int]) -> Said:
 
 def read_operations(line: _Line, left: Any, literal: Callable[[_Line], Any], lowest: int = 1) -> Any:
     """The expression that begins with *left*, if a sign follows; of signs that bind as *lowest* or stronger."""
+    count = 0
     while line.kind == "mark" and PRECEDENCE.get(line.token, 0) >= lowest:
         line.deeper()
+        count += 1
+        if count > MOST_OPERATIONS:
+            raise ValueError(f"an expression has more than {MOST_OPERATIONS} operations in a row")
         sign = line.step()
         right = read_operations(line, literal(line), literal, PRECEDENCE[sign] + 1)
         for side in (left, right):
@@ -78,6 +86,6 @@ def read_operations(line: _Line, left: Any, literal: Callable[[_Line], Any], low
 
 def repeated(item: Any, times: Any) -> Repeat:
     """What ``repeat(item, times)`` says. Raises ValueError for what is no number of items."""
-    if not isinstance(times, Expression):
-        raise ValueError("repeat has an expression for the number of items")
+    if not isinstance(times, Expression) or not (type(item) is int or isinstance(item, (SizeRef, Operation))):
+        raise ValueError("repeat has a size, and an expression for the number of items")
     return Repeat(item, times)

@@ -175,8 +175,8 @@ class _Fixing:
         ]
         constants = [exchanged(one, value=values[one.value.number]) for one in graph.constants]
         return Graph(
-            graph.name, storages, values, constants, nodes, graph.arguments, graph.outputs, graph.numbers,
-            graph.settings, graph.ends,
+            graph.name, storages, values, constants, nodes, graph.arguments, evaluated(graph.outputs, self.sizes),
+            graph.numbers, graph.settings, graph.ends,
         )  # fmt: skip
 
     def add(self, value: Value, layout: Layout) -> None:

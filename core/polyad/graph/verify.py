@@ -59,7 +59,9 @@ def _check_symbols(graph: Graph, outer: frozenset[str] = frozenset()) -> None:
         raise wrong("two symbols have one name")
     if len({len(symbol.captured) for symbol in graph.symbols}) > 1:
         raise wrong("symbols are of different captures")
-    unknown = names_of([[value.sizes for value in graph.values], [node.args for node in graph.nodes]]) - names
+    unknown = (
+        names_of([[value.sizes for value in graph.values], [node.args for node in graph.nodes], graph.outputs]) - names
+    )
     if unknown:
         raise wrong(f"there is no symbol {min(unknown)}")
     for symbol in graph.symbols:

@@ -19,6 +19,7 @@ from ..backend.interface import TensorType
 from ..base import provided
 from ..base.state import place_from
 from ..errors import AutogradError
+from ..tensor.pending import settle
 from ..tensor.storage import InferenceView, next_event
 from . import inference
 from .hooks import NodeHooks, RemovableHandle, register
@@ -240,6 +241,35 @@ class Leaf(Node):
 Leaf.__name__ = "AccumulateGrad"  # PyTorch's name, for those who look at types
 
 
+class PendingNode(Node):
+    """Stands for the history of a tensor that is not computed yet (`polyad.tensor.pending`): whatever is asked of it
+    computes the tensor first.
+    """
+
+    __slots__ = ("tensor",)
+
+    tensor: Any
+
+    def __init__(self, tensor: Recorded) -> None:
+        object.__setattr__(self, "tensor", weakref.ref(tensor))
+
+    def settled(self) -> Any:
+        """The node that takes its place."""
+        tensor = self.tensor()
+        if tensor is None:
+            raise AutogradError(
+                "compile: the history of a tensor that is gone was not computed", fix="keep the tensor while it is used"
+            )
+        settle(tensor)
+        return tensor._node
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.settled(), name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self.settled(), name, value)
+
+
 class MultiNode(Node):
     """The node of an op with several results, *count* of them; their `Output` nodes bring it their gradients."""
 
@@ -336,6 +366,13 @@ def make_node(
     node.out = node.hooks = node.retain = None
     if watchers:
         _show(node)
+    return node
+
+
+def spent_node(name: str, shape: tuple[int, ...], type: TensorType) -> Node:
+    """A node of that name whose graph was freed: a pass that comes there is refused."""
+    node = make_node(name, [], shape, type)
+    node.calls, node.freed = None, []
     return node
 
 

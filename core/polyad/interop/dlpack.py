@@ -16,6 +16,7 @@ from ..base.device import Device
 from ..base.shapes_and_strides import int_of, is_contiguous, reach
 from ..devices import registry
 from ..errors import ArgumentError, ArgumentTypeError, DeviceError, ExportError, PolyadError, safe_repr, wrong_type
+from ..tensor.pending import settle
 from .foreign import over
 from .numpy import from_numpy
 
@@ -80,6 +81,7 @@ def export(
             fix="move the tensor first: tensor.to(device)",
         )
     type_ = self._type
+    settle(self)
     if self._storage is None:
         self._make_storage()
     array = self.clone()._array if copy else self._array

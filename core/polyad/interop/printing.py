@@ -215,14 +215,19 @@ def tensor_repr(tensor: Tensor) -> str:
     name = type(tensor).__name__ if type(tensor) in SEEN else "tensor"
     if not tensor._type.backend.holds_data:
         return _framed(tensor, f"{name}(...", len(name) + len("("))
+    indent = len(name) + len("(")
+    return _framed(tensor, f"{name}({elements_text(tensor, indent)}", indent)
+
+
+def elements_text(tensor: Tensor, indent: int) -> str:
+    """The elements in brackets; lines after the first begin with *indent* spaces."""
+    if not tensor.numel():
+        return "[]"
     summarize = tensor.numel() > options.threshold
     cuts = tuple([summarize and size > 2 * options.edgeitems for size in tensor.shape])
     values = _printed_elements(tensor, cuts)
-    text, indent = f"{name}([]", len(name) + len("(")
-    if tensor.numel():
-        write, width = _element_writer(values.astype(np.float32) if tensor.dtype is dtypes.bfloat16 else values)
-        text = f"{name}({_body(values, cuts, write, width, indent)}"
-    return _framed(tensor, text, indent)
+    write, width = _element_writer(values.astype(np.float32) if tensor.dtype is dtypes.bfloat16 else values)
+    return _body(values, cuts, write, width, indent)
 
 
 def _framed(tensor: Tensor, text: str, indent: int) -> str:

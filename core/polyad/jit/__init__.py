@@ -5,6 +5,7 @@ general.py     graphs for all sizes; unifying.py finds what captures have in com
 bodies.py      the functions of control flow, recorded as graphs
 scripting.py   PyTorch's names for scripting, which `polyad.torchscript` does, and
 tracing.py     for tracing and files of programs
+expanding.py   ops taken apart while they are recorded
 """
 
 from importlib import import_module
@@ -17,6 +18,8 @@ from .general import generalise
 from .scripting import (
     Attribute,
     Final,
+    _overload as _overload,
+    _overload_method as _overload_method,
     annotate,
     export,
     ignore,
@@ -26,10 +29,23 @@ from .scripting import (
     isinstance_ as isinstance,
     script,
     script_if_tracing,
+    script_if_tracing as _script_if_tracing,
     script_method,
     unused,
 )
-from .tracing import TracerWarning, load, save, trace, trace_module
+from .tracing import (
+    TracerWarning,
+    enable_onednn_fusion,
+    export_opnames,
+    freeze,
+    load,
+    onednn_fusion_enabled,
+    optimize_for_inference,
+    save,
+    set_fusion_strategy,
+    trace,
+    trace_module,
+)
 
 _absent = lacking(__name__)
 _SCRIPTED = frozenset({
@@ -51,7 +67,10 @@ __all__ = [
     "TracerWarning",
     "annotate",
     "capture",
+    "enable_onednn_fusion",
     "export",
+    "export_opnames",
+    "freeze",
     "generalise",
     "ignore",
     "interface",
@@ -59,10 +78,13 @@ __all__ = [
     "is_tracing",
     "isinstance",
     "load",
+    "onednn_fusion_enabled",
+    "optimize_for_inference",
     "save",
     "script",
     "script_if_tracing",
     "script_method",
+    "set_fusion_strategy",
     "trace",
     "trace_module",
     "unused",

@@ -83,7 +83,7 @@ class BodyCapture(Capture):
     """The capture of a function in a call of *effect*, which the capture *outer* records."""
 
     def __init__(self, outer: Capture, effect: Effect, function: Callable[..., Any]) -> None:
-        super().__init__(outer.names)
+        super().__init__(outer.names, outer.opens)
         self.outer, self.effect, self.function = outer, effect, function
         self.title: str = getattr(function, "__name__", "") or type(function).__name__
         self.watcher: Capture = outer.watcher if isinstance(outer, BodyCapture) else outer
@@ -130,6 +130,9 @@ class BodyCapture(Capture):
             if self._draft.memories[self._draft.seen[number].memory].version:
                 raise self._refused(op.name, args)
         return result
+
+    def line(self) -> str:
+        return self.watcher.line()
 
     def carry_out(self, op: Op | Effect, args: tuple[Any, ...]) -> Any:
         """Make the call if it leaves what is outside alone, without deciding by data and without drawing numbers that

@@ -24,7 +24,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 from ..base.state import state, user_line, warn_user
 from ..dispatch.arguments import explaining
@@ -48,6 +48,9 @@ from .readings import Reading, Readings
 __all__ = ["BakedValueWarning", "Capture", "capture"]
 
 
+Opens: TypeAlias = "Callable[[Op | Effect, tuple[Any, ...]], Callable[[], Any] | None]"
+
+
 class BakedValueWarning(UserWarning):
     """A captured function read data on the host; what it decided by it is the same on each replay."""
 
@@ -57,13 +60,14 @@ class Capture(Mode):
 
     Attributes:
         names: names to show for tensors that turn out to be constants, by id.
+        opens: for a call of which the calls inside are to be recorded, what makes these; None for others.
     """
 
     takes_whole = True
     differentiates = False  # a pass does what it does without the mode
 
-    def __init__(self, names: Mapping[int, str] | None = None) -> None:
-        self.names = dict(names or {})
+    def __init__(self, names: Mapping[int, str] | None = None, opens: Opens | None = None) -> None:
+        self.names, self.opens = dict(names or {}), opens
         self._draft = Draft()
         self._taken: set[str] = set()
         self._made = 0
@@ -116,6 +120,10 @@ class Capture(Mode):
 
     def dispatch(self, op: Op | Effect, args: tuple[Any, ...]) -> Any:
         """Record the call and pass it on, or what is inside of it."""
+        inside = None if self.opens is None else self.opens(op, args)
+        if inside is not None:
+            with self:
+                return inside()
         if state.grad_enabled and takes_apart(op, args):
             with self:
                 return taken_apart(op, args)
@@ -154,11 +162,15 @@ class Capture(Mode):
             outputs = None if effect.result is Result.CHECK else self._read(op, result)
         changed = None if grad == self._grad_enabled else grad
         self._draft.nodes.append(
-            Node(op, recorded, outputs, (), changed, user_line(), self._modules, draws=draws and draws())
+            Node(op, recorded, outputs, (), changed, self.line(), self._modules, draws=draws and draws())
         )
         for tensor in written:
             self._ref(tensor)  # each version has a value
         return result
+
+    def line(self) -> str:
+        """The line of the program that makes a call."""
+        return user_line()
 
     def carry_out(self, op: Op | Effect, args: tuple[Any, ...]) -> Any:
         """Pass a call on."""
@@ -183,6 +195,10 @@ class Capture(Mode):
         number = self._numbers.get(id(tensor))
         self._given.append(tensor)
         return Ref(self._new(tensor, name) if number is None else number)
+
+    def ref(self, tensor: Tensor) -> Ref:
+        """What stands for a tensor as it is now."""
+        return self._ref(tensor)
 
     def reserve(self, names: Iterable[str]) -> None:
         """Keep *names*, those of arguments, from numbers that are read."""
@@ -375,20 +391,23 @@ def capture(function: Callable[..., Any], *example_inputs: Any, **example_kwargs
         raise ArgumentTypeError(
             f"capture: {safe_repr(function)} cannot be called", fix="pass a function or a module, then its inputs"
         )
-    given = (example_inputs, example_kwargs)
-    if not any(isinstance(leaf, Tensor) for _, leaf in leaves(given)):
+    if not any(isinstance(leaf, Tensor) for _, leaf in leaves((example_inputs, example_kwargs))):
         raise ArgumentTypeError("capture: no example input is a tensor", fix="pass example tensors after the function")
-    mode = Capture(_names_of_members(function))
-    names = names_of_inputs(function, given)
-    arguments = copied(replace(given, Tensor, lambda tensor: mode.add_input(tensor, names[id(tensor)])))
-    mode.reserve(example_kwargs)
+    return captured(Capture(names_of_members(function)), function, example_inputs, example_kwargs)
+
+
+def captured(mode: Capture, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Graph:
+    """The graph that *mode*, which is new, records of a call."""
+    names = names_of_inputs(function, (args, kwargs))
+    arguments = copied(replace((args, kwargs), Tensor, lambda tensor: mode.add_input(tensor, names[id(tensor)])))
+    mode.reserve(kwargs)
     with mode.watching(function), mode:
-        result = function(*example_inputs, **example_kwargs)
+        result = function(*args, **kwargs)
     name = getattr(function, "__qualname__", None) or type(function).__qualname__
     return mode.finish(name, arguments, result)
 
 
-def _names_of_members(function: Callable[..., Any]) -> dict[int, str]:
+def names_of_members(function: Callable[..., Any]) -> dict[int, str]:
     """Names of parameters and buffers by id, if the function is a module or a method of a module."""
     module = getattr(function, "__self__", function)
     named: dict[int, str] = {}
@@ -399,13 +418,16 @@ def _names_of_members(function: Callable[..., Any]) -> dict[int, str]:
 
 
 def names_of_inputs(function: Callable[..., Any], given: tuple[tuple[Any, ...], dict[str, Any]]) -> dict[int, str]:
-    """Each input tensor's name by id: the function's parameter if it has that, with the path within it."""
-    try:
-        called = getattr(function, "forward", function)
-        parameters = inspect.signature(called).parameters.values()
-        positional = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    except (TypeError, ValueError):
-        positional = []
+    """Each input tensor's name by id: the function's parameter if it has that, with the path within it. A function may
+    have its parameters' names as an attribute, ``parameter_names``.
+    """
+    positional = getattr(function, "parameter_names", None)
+    if positional is None:
+        try:
+            parameters = inspect.signature(getattr(function, "forward", function)).parameters.values()
+            positional = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        except (TypeError, ValueError):
+            positional = []
     names: dict[int, str] = {}
     for path, leaf in leaves(given):
         if isinstance(leaf, Tensor):

@@ -75,11 +75,40 @@ class Fitting:
                 factor = _constant(row, [size**power for size in one.row])
                 if factor is not None:
                     return factor * (one.item if power == 1 else one.item**power)
-            if min(one.row) > 1:
-                factor = _constant(row, [size / (size - 1) for size in one.row])
-                if factor is not None:
-                    return factor * one.item / (one.item - 1)
+            unbiased = _unbiased(row, one)
+            if unbiased is not None:
+                return unbiased
+        powers = self._powers(row)
+        return self._ratio(row, known) if powers is None else powers
+
+    def _ratio(self, row: tuple[float, ...], known: Sequence[Known]) -> Any:
+        """One size divided by another."""
+        for one in known:
+            sizes = tuple([round(number * size) for number, size in zip(row, one.row, strict=True)])
+            if all(
+                size and close(number, above / size) for number, above, size in zip(row, sizes, one.row, strict=True)
+            ):
+                item = self.size(sizes, known)
+                if item is not None:
+                    return item / one.item
         return None
+
+    def _powers(self, row: tuple[float, ...]) -> Any:
+        """A constant times powers of symbols."""
+        item: Any = None
+        rest = list(row)
+        for after, symbol in enumerate(self.symbols, 1):
+            if close(row[after], row[0]):
+                continue
+            size, first = symbol.row[after], symbol.row[0]
+            power = next((one for one in POWERS if close(row[after] / row[0], (size / first) ** one)), None)
+            if power is None:
+                return None
+            rest = [left / size**power for left, size in zip(rest, symbol.row, strict=True)]
+            term = symbol.item if power == 1 else symbol.item**power
+            item = term if item is None else item * term
+        factor = _constant(row, [left / one for left, one in zip(row, rest, strict=True)]) if item is not None else None
+        return None if factor is None else item if factor == 1 else factor * item
 
     # ---------------------------------------------------------------------------------------------------------- forms
 
@@ -148,6 +177,20 @@ def _difference(row: Row, values: list[int]) -> int | None:
     """What a row has more than *values*, if that is the same everywhere and the values are not."""
     found = {size - value for size, value in zip(row, values, strict=True)}
     return found.pop() if len(found) == 1 and len(set(values)) > 1 else None
+
+
+def _unbiased(row: tuple[float, ...], known: Known) -> Any:
+    """``factor * n / (n - 1)``, where n is what is known times a whole number."""
+    (one, *_), sizes = row, known.row
+    at = next((at for at, size in enumerate(sizes) if size != sizes[0] and row[at] != one), None)
+    if at is None:
+        return None
+    times = round((one / sizes[0] - row[at] / sizes[at]) / (one - row[at]))
+    if times < 1 or times * min(sizes) < 2:
+        return None
+    factor = _constant(row, [times * size / (times * size - 1) for size in sizes])
+    count = product((times, known.item))
+    return None if factor is None else factor * count / (count - 1)
 
 
 def _power(ratio: Fraction, of: Fraction) -> int | None:

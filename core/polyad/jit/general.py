@@ -5,8 +5,10 @@ all are. Their data is the example's, repeated or cut, so that indices stay vali
 calls; the numbers that differ between them become expressions (unifying.py, fitting.py), and what finds none is refused
 by name. Then the graph is held against each capture.
 
-Known limit: a decision that the program makes for sizes outside of those captured is not seen. The ends of a symbol's
-range are among these, if it has any, so a range says up to where a graph holds.
+A last capture is of large sizes, without data (probing.py), where a function can be called so.
+
+Known limit: a decision that the program makes for sizes between those captured, or beyond, is not seen. The ends of a
+symbol's range are captured, if it has any, so a range says up to where a graph holds.
 """
 
 from __future__ import annotations
@@ -17,9 +19,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, TypeAlias
 
 from ..base.shapes_and_strides import Layout
-from ..errors import ArgumentError, ArgumentTypeError, BakedSize, PolyadError, ShapeError
-from ..graph.expressions import Expression, SizeRef, evaluated, names_of, solved
-from ..graph.graph import Graph
+from ..errors import ArgumentError, ArgumentTypeError, BakedSize, NoData, PolyadError, ShapeError
+from ..graph.expressions import Expression, Repeat, SizeRef, evaluated, names_of, solved
+from ..graph.graph import Graph, nodes_within
 from ..graph.parsing import is_free
 from ..graph.sizes import dense_strides, fixed, sizes_in_words
 from ..graph.structure import leaves_of, replace
@@ -27,6 +29,7 @@ from ..graph.verify import verify
 from ..history.grad_mode import no_grad
 from ..tensor import Tensor
 from .capture import BakedValueWarning, capture, names_of_inputs
+from .probing import captured_without_data, makes_the_same_calls
 from .unifying import Dims, Ranges, Unifying
 
 __all__ = ["generalise"]
@@ -45,6 +48,7 @@ def generalise(
     *,
     dims: Dims | Literal["auto"],
     ranges: Ranges | None = None,
+    capture: Callable[..., Graph] = capture,
 ) -> Graph:
     """The graph of *function* for all sizes of *dims*, which says by the names of tensors which of their dimensions are
     what: a name, the same for sizes that are the same, or an expression of names; or ``...`` for a dimension that is to
@@ -52,8 +56,10 @@ def generalise(
 
     *ranges* has the least and the largest size of a name, None for no end. The function is called several times, with
     the example and with what is made of it; tensors that it writes to are as after one call. See `capture` for what a
-    graph is. Raises RuntimeError, naming the call and its line, where the function does something else for other sizes,
-    or uses a number that no expression of the sizes gives.
+    graph is; another function in its place is called alike.
+
+    Raises RuntimeError, naming the call and its line, where the function does something else for other sizes, or uses a
+    number that no expression of the sizes gives.
 
     >>> import polyad
     >>> def rows(x):
@@ -66,14 +72,14 @@ def generalise(
     """
     given = (args, dict(kwargs or {}))
     if dims == "auto":
-        tensors = _tensors(function, given)
+        tensors = _tensors_by_name(function, given)
         dims = {name: dict.fromkeys(range(tensor.dim()), ...) for name, tensor in tensors.items()}
     if any(item is ... for sizes in dims.values() for item in sizes.values()):
         return _Trying(function, given, dims, dict(ranges or {})).graph()
-    return _Generalising(function, given, dims, dict(ranges or {})).graph()
+    return _Generalising(function, given, dims, dict(ranges or {}), capture).graph()
 
 
-def _tensors(function: Callable[..., Any], given: Given) -> dict[str, Tensor]:
+def _tensors_by_name(function: Callable[..., Any], given: Given) -> dict[str, Tensor]:
     """The tensors among the arguments by name."""
     names = names_of_inputs(function, given)
     return {names[id(tensor)]: tensor for tensor in leaves_of(given, Tensor)}
@@ -86,12 +92,20 @@ class _Generalising:
         names: of the tensors among the arguments, by id.
         symbols: by name: the tensor's name and the dimension from which each is read, and the size in the example.
         captures: the graphs so far, each with the sizes for which it was captured.
+        probes: graphs of calls without data; originals: of their constants, by id.
     """
 
-    def __init__(self, function: Callable[..., Any], given: Given, dims: Dims, ranges: Ranges) -> None:
-        self.function, self.given, self.ranges = function, given, ranges
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        given: Given,
+        dims: Dims,
+        ranges: Ranges,
+        capture: Callable[..., Graph] = capture,
+    ) -> None:
+        self.function, self.given, self.ranges, self.record = function, given, ranges, capture
         self.names = names_of_inputs(function, given)
-        tensors = _tensors(function, given)
+        tensors = _tensors_by_name(function, given)
         self.dims: dict[str, dict[int, Any]] = {}
         self.symbols: dict[str, tuple[str, int]] = {}
         example: dict[str, int] = {}
@@ -120,6 +134,8 @@ class _Generalising:
                     )
         self.example = example
         self.captures: list[tuple[Graph, dict[str, int]]] = []
+        self.probes: list[tuple[Graph, dict[str, int]]] = []
+        self.originals: dict[int, Tensor] = {}
 
     @staticmethod
     def _item(tensor: Tensor, name: str, dim: int, item: Any) -> Expression:
@@ -142,16 +158,53 @@ class _Generalising:
         rows = self.rows()
         for sizes in rows[len(self.captures) : len(self.example) + 1 if few else len(rows)]:
             self.capture(sizes)
-        while True:
-            unifying = Unifying(self.captures, self.symbols, self.dims, self.ranges)
+        unifying = self.unifying()
+        graph = unifying.graph()
+        if few:
+            return graph
+        if self.example and self.probe(graph):
+            unifying = self.unifying()
             graph = unifying.graph()
-            more = None if few else self.deciding(unifying.fitting.doubts)
-            if more is None:
-                break
+        while (more := self.deciding(unifying.fitting.doubts)) is not None:
             self.capture(more)
+            unifying = self.unifying()
+            graph = unifying.graph()
         for captured, sizes in self.captures:
             _compare(graph, captured, sizes)
         return verify(graph)
+
+    def unifying(self) -> Unifying:
+        return Unifying([*self.captures, *self.probes], self.symbols, self.dims, self.ranges, self.originals)
+
+    def probe(self, graph: Graph) -> bool:
+        """Capture the function at large sizes, without data, if it can be called so; whether it could."""
+        first, sizes = self.captures[0]
+        # All symbols together must still be sizes of a tensor; a call that is repeated over time is so in Python, too.
+        largest = int(2 ** (50 / (len(self.example) + 2))) // 2 * 2
+        if any(leaves_of(node.args, Repeat) for node in nodes_within(graph)):
+            largest = 64
+        large = {}
+        for at, name in enumerate(self.example):
+            most = self.ranges.get(name, (0, None))[1]
+            large[name] = largest + 2 * at + 1 if most is None else min(most, largest + 2 * at + 1)
+        if large in [row for _, row in self.captures]:
+            return False
+        with warnings.catch_warnings(), _Kept(first):
+            warnings.simplefilter("ignore")
+            try:
+                control, _ = captured_without_data(self.function, *self._inputs(sizes))
+            except Exception:  # it needs data, or does what is not possible without
+                return False
+            if not makes_the_same_calls(first, control):
+                return False
+            try:
+                probe, self.originals = captured_without_data(self.function, *self._inputs(large, without_data=True))
+            except NoData:
+                return False
+            except Exception as error:
+                raise self._failed(large, error) from error
+        self.probes.append((probe, large))
+        return True
 
     def rows(self) -> list[dict[str, int]]:
         """The sizes to capture: of the example, with another size of each symbol, and with others of all."""
@@ -194,12 +247,12 @@ class _Generalising:
         """Capture the function at *sizes*."""
         args, kwargs = self._inputs(sizes)
         if not self.captures:
-            graph = capture(self.function, *args, **kwargs)
+            graph = self.record(self.function, *args, **kwargs)
         else:
             with _Kept(self.captures[0][0]), warnings.catch_warnings():
                 warnings.simplefilter("ignore", BakedValueWarning)
                 try:
-                    graph = capture(self.function, *args, **kwargs)
+                    graph = self.record(self.function, *args, **kwargs)
                 except Exception as error:
                     raise self._failed(sizes, error) from error
         self.captures.append((graph, sizes))
@@ -213,14 +266,15 @@ class _Generalising:
             "dimension fixed",
         )
 
-    def _inputs(self, sizes: dict[str, int]) -> Any:
+    def _inputs(self, sizes: dict[str, int], without_data: bool = False) -> Any:
         made: dict[int, Tensor] = {}
 
         def new(tensor: Tensor) -> Tensor:
             dims = self.dims.get(self.names[id(tensor)], {})
             if id(tensor) not in made:
                 shape = {dim: evaluated(item, sizes) for dim, item in dims.items()}
-                made[id(tensor)] = _resized(tensor, shape) if dims else tensor
+                source = tensor.detach().to("meta").requires_grad_(tensor.requires_grad) if without_data else tensor
+                made[id(tensor)] = _resized(source, shape) if dims else source
             return made[id(tensor)]
 
         return replace(self.given, Tensor, new)
@@ -234,7 +288,7 @@ class _Trying:
 
     def __init__(self, function: Callable[..., Any], given: Given, dims: Dims, ranges: Ranges) -> None:
         self.function, self.given, self.ranges = function, given, ranges
-        self.tensors = _tensors(function, given)
+        self.tensors = _tensors_by_name(function, given)
         self.dims = {
             name: {dim: item for dim, item in sizes.items() if item is not ...} for name, sizes in dims.items()
         }

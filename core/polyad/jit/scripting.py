@@ -135,6 +135,14 @@ def unused(fn: T) -> T:
     return _marked(fn, "unused")
 
 
+def _overload(fn: T) -> T:
+    """A decorator of a function's signature for one kind of arguments, which the function itself takes the place of."""
+    return fn
+
+
+_overload_method = _overload
+
+
 def export(fn: T) -> T:
     """A decorator of a module's method: it is compiled although ``forward`` does not call it."""
     return _marked(fn, "export")

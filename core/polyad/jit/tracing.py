@@ -210,3 +210,90 @@ def load(
             fix='pass a device such as "cpu"',
         )
     return _package("archives.files").load(f, map_location, _extra_files, _restore_shapes)
+
+
+def freeze(
+    mod: Any,
+    preserved_attrs: Sequence[str] | None = None,
+    optimize_numerics: bool = True,
+    preserve_parameters: bool = False,
+) -> Any:
+    """A module that does what *mod*, a scripted or traced module in eval mode, does, with its attributes as constants.
+
+    Parameters, buffers and numbers are part of its program, so that it has none to train or to load. Attributes that
+    the program writes into stay. Of its methods ``forward`` stays, and those that *preserved_attrs* names.
+
+    Args:
+        preserved_attrs: names of attributes and methods to keep. optimize_numerics: whether batch norms are folded into
+        the layers before them, which changes results by roundings. preserve_parameters: whether parameters stay
+        parameters.
+
+    Raises TypeError for what is no scripted module, RuntimeError for one in training mode, ValueError for unknown
+    names.
+
+    >>> import polyad as torch
+    >>> net = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU()).eval()
+    >>> frozen = torch.jit.freeze(torch.jit.trace(net, torch.ones(1, 2)))
+    >>> list(frozen.parameters()), torch.allclose(frozen(torch.ones(3, 2)), net(torch.ones(3, 2)))
+    ([], True)
+    """
+    return _package("optimizing.freezing").freeze(mod, preserved_attrs or (), optimize_numerics, preserve_parameters)
+
+
+def optimize_for_inference(mod: Any, other_methods: Sequence[str] | None = None) -> Any:
+    """*mod* frozen, with batch norms folded into the layers before them; *other_methods* are kept beside ``forward``.
+
+    Raises as `freeze`.
+
+    >>> import polyad as torch
+    >>> net = torch.nn.Sequential(torch.nn.Conv2d(1, 2, 3), torch.nn.BatchNorm2d(2)).eval()
+    >>> fast = torch.jit.optimize_for_inference(torch.jit.trace(net, torch.ones(1, 1, 5, 5)))
+    >>> torch.jit.export_opnames(fast)
+    ['aten::conv2d']
+    """
+    return _package("optimizing.freezing").freeze(mod, (), True, False, other_methods or ())
+
+
+def set_fusion_strategy(strategy: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
+    """Checks *strategy*, pairs of "STATIC" or "DYNAMIC" and a depth, and gives the one before: PyTorch's executor is
+    told by it how often to specialise, and there is none here.
+
+    Raises ValueError for other words.
+
+    >>> import polyad
+    >>> polyad.jit.set_fusion_strategy([("DYNAMIC", 3)])
+    []
+    """
+    global _strategy
+    for kind, _ in strategy:
+        if kind not in ("STATIC", "DYNAMIC"):
+            raise ArgumentError(f"set_fusion_strategy: {safe_repr(kind)} is unknown", fix='use "STATIC" or "DYNAMIC"')
+    before, _strategy = _strategy, list(strategy)
+    return before
+
+
+_strategy: list[tuple[str, int]] = []
+
+
+def enable_onednn_fusion(enabled: bool) -> None:
+    """Nothing: programs run polyad's ops, none of oneDNN's."""
+
+
+def onednn_fusion_enabled() -> bool:
+    """False: programs run polyad's ops, none of oneDNN's.
+
+    >>> import polyad
+    >>> polyad.jit.onednn_fusion_enabled()
+    False
+    """
+    return False
+
+
+def export_opnames(m: Any) -> list[str]:
+    """The names of the operators that *m*, a scripted or traced module, calls, in order of the alphabet.
+
+    >>> import polyad as torch
+    >>> torch.jit.export_opnames(torch.jit.trace(torch.nn.Linear(2, 3), torch.ones(1, 2)))
+    ['aten::linear']
+    """
+    return _package("optimizing.operators").operators_of(m)  # type: ignore[no-any-return]

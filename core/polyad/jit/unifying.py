@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace as exchanged
 from typing import Any
 
+from ..base.device import Device
 from ..dispatch.effects import Effect, Result
 from ..dispatch.op import Op
 from ..errors import BakedSize, NotSupported
@@ -20,7 +21,9 @@ from ..graph.sizes import sizes_in_words
 from ..graph.structure import NumberRef, Ref, leaves_of
 from ..graph.values import Draw, Refusal, Symbol, Value
 from ..random.generator import Generator
+from ..tensor import Tensor
 from .fitting import Fitting, Known
+from .probing import META
 
 Dims = Mapping[str, Mapping[int, Any]]
 Ranges = Mapping[str, tuple[int, "int | None"]]
@@ -33,6 +36,7 @@ class Unifying:
         graphs, sizes: the captures, with the sizes of the symbols in each.
         sources: for each symbol the tensor and the dimension off which it is read.
         dims, ranges: as of `polyad.jit.generalise`, with expressions.
+        originals: of the constants of captures without data, by id.
         fitting: what finds expressions.
         derived: symbols that are read off results.
     """
@@ -43,8 +47,9 @@ class Unifying:
         sources: Mapping[str, tuple[str, int]],
         dims: Dims,
         ranges: Ranges,
+        originals: Mapping[int, Tensor],
     ) -> None:
-        self.sources, self.dims, self.ranges = sources, dims, ranges
+        self.sources, self.dims, self.ranges, self.originals = sources, dims, ranges, originals
         self.graphs = [graph for graph, _ in captures]
         self.sizes = [sizes for _, sizes in captures]
         self.rows = {name: tuple(sizes[name] for sizes in self.sizes) for name in sources}
@@ -107,7 +112,8 @@ class _Body:
                 self.value(-1, value.number, (), None)
         for at, constant in enumerate(self.first.constants):
             for graph in self.graphs:
-                if at >= len(graph.constants) or graph.constants[at].tensor is not constant.tensor:
+                other = graph.constants[at].tensor if at < len(graph.constants) else None
+                if self.whole.originals.get(id(other), other) is not constant.tensor:
                     raise self.differs(
                         -1,
                         f"the tensor {constant.value.name!r}, which no op makes, is another one in another capture",
@@ -260,7 +266,7 @@ def _rebuilt(first: Any, parts: list[Any]) -> Any:
 
 def _kind(value: Value) -> tuple[Any, ...]:
     return (
-        value.name, value.storage.number, value.storage.device, value.version, value.dtype, len(value.shape),
+        value.name, value.storage.number, value.version, value.dtype, len(value.shape),
         value.requires_grad, value.earlier,
     )  # fmt: skip
 
@@ -276,6 +282,8 @@ def _same(one: Any, other: Any, node: Node | None) -> bool:
         return bool(one == other)
     if isinstance(one, Generator):
         return False
+    if isinstance(one, Device):
+        return one == other or META in (one, other)
     if node is not None and isinstance(node.op, Effect) and node.op.result is Result.CHECK and callable(one):
         return Refusal.from_example(one) == Refusal.from_example(other)
     if hasattr(one, "tobytes") and hasattr(one, "shape"):

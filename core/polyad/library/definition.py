@@ -503,6 +503,8 @@ def custom_op(
     def define(function: Callable[..., Any]) -> CustomOpDef:
         op = CustomOpDef(name, schema_of(function, mutates_args, name), function, device_types)
         DEFINED[name] = op
+        if name in _shapes_to_come:
+            op.register_fake(_shapes_to_come.pop(name))
         space = getattr(ops, namespace, None)
         if space is None:
             space = SimpleNamespace()
@@ -549,8 +551,21 @@ def register_kernel(
 def register_fake(
     op: str | CustomOpDef, func: Callable[..., Any] | None = None, /, *, lib: Any = None
 ) -> Callable[..., Any]:
-    """`CustomOpDef.register_fake` of an op or its name; a decorator if *func* is not given."""
+    """`CustomOpDef.register_fake` of an op or its name, also one that is not defined yet; a decorator if *func* is not
+    given.
+    """
+    if isinstance(op, str) and op not in DEFINED:  # libraries say it before they load what defines the op
+
+        def note(function: Callable[..., Any]) -> Callable[..., Any]:
+            _shapes_to_come[op] = function
+            return function
+
+        return note if func is None else note(func)
     return op_named(op).register_fake if func is None else op_named(op).register_fake(func)
+
+
+_shapes_to_come: dict[str, Callable[..., Any]] = {}
+"""Rules for the shapes of ops that nobody has defined yet, by their names."""
 
 
 def register_vmap(

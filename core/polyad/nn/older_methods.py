@@ -115,11 +115,18 @@ class OlderMethods(HookMethods):
         self.__dict__.update(_from_tables(state) if "_parameters" in state else state)
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
-        """Have ``forward`` compiled as `polyad.compile` would; while nothing compiles, that warns once."""
+        """Have ``forward`` compiled, in place, as `polyad.compile` does it, whose arguments it takes.
+
+        >>> import polyad
+        >>> model = polyad.nn.Linear(3, 2)
+        >>> model.compile()
+        >>> model(polyad.ones(1, 3)).shape, list(model.state_dict())
+        (polyad.Size([1, 2]), ['weight', 'bias'])
+        """
         own: Any = self
         compiler = type(self).compiler
         if compiler is None:
-            provided.compile(own.forward, *args, **kwargs)
+            provided.compile_forward(own, *args, **kwargs)
         else:
             own.forward = compiler(own.forward, *args, **kwargs)
 

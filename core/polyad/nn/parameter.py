@@ -26,7 +26,10 @@ class ParameterMeta(type):
 
     def __instancecheck__(cls, instance: Any) -> bool:
         return type.__instancecheck__(cls, instance) or (
-            cls is Parameter and type(instance) in SEEN and getattr(instance, "_is_param", False)
+            cls is Parameter
+            and type(instance) in SEEN
+            and isinstance(instance, Tensor)
+            and getattr(instance, "_is_param", False)
         )
 
 

@@ -33,6 +33,8 @@ attach(ATTRIBUTES.names())
 def __getattr__(name: str) -> Any:
     if name in ("aten", "polyad"):  # PyTorch's ops, and those of polyad's that PyTorch has not
         return importlib.import_module("polyad.aten.overloads").NAMESPACES[name]
+    if name == "load_library":
+        return importlib.import_module("polyad.library.compiled").load_library
     path = f"{__name__}.{name}"
     if path in MOVED or importlib.util.find_spec(path) is None:
         raise missing(__name__, name)

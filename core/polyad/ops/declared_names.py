@@ -801,6 +801,10 @@ put put_ take take_along_dim
     "indexing.view_scatter": """
 as_strided_scatter diagonal_scatter fill_diagonal_ select_scatter slice_scatter
 """,
+    "layouts": """
+ccol_indices coalesce col_indices crow_indices dense_dim indices is_coalesced row_indices sparse_dim sparse_mask
+to_dense to_sparse to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr values
+""",
     "linalg.cholesky": """
 cholesky_inverse cholesky_solve
 """,
@@ -924,9 +928,8 @@ bmm mm mv
 ger kron outer
 """,
     "queries": """
-dense_dim dim_order is_complex is_floating_point is_inference is_ipu is_maia is_mkldnn is_mps is_mtia is_nested
-is_quantized is_same_size is_set_to is_signed is_sparse is_sparse_csr is_vulkan is_xla is_xpu sparse_dim to_dense
-to_sparse to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr
+dim_order is_complex is_floating_point is_inference is_ipu is_maia is_mkldnn is_mps is_mtia is_nested is_quantized
+is_same_size is_set_to is_signed is_sparse is_sparse_csr is_vulkan is_xla is_xpu
 """,
     "random.inplace": """
 bernoulli_ cauchy_ exponential_ geometric_ log_normal_ normal_ random_ uniform_

@@ -13,7 +13,7 @@ from ..base.dtypes import DType
 from ..base.memory_formats import MemoryFormat
 from ..dispatch.op import function, method, prop
 from ..dispatch.promotion import common_dtype
-from ..errors import NotSupported, ShapeError, wrong_type
+from ..errors import ShapeError, wrong_type
 from ..tensor import Tensor
 from ..tensor.storage import InferenceView
 from ..tensor.tensor import check_tensor
@@ -157,44 +157,6 @@ for _name, _what in {
     "is_xpu": "on a device of this kind",
 }.items():
     _never(_name, _what)
-
-
-@method()
-def dense_dim(self: Tensor) -> int:
-    """The number of dimensions that are not sparse: all."""
-    return check_tensor(self, "dense_dim", "self").ndim
-
-
-@method()
-def sparse_dim(self: Tensor) -> int:
-    """The number of sparse dimensions: 0."""
-    check_tensor(self, "sparse_dim", "self")
-    return 0
-
-
-@method()
-def to_dense(self: Tensor, dtype: DType | None = None, *, masked_grad: bool | None = None) -> Tensor:
-    """The tensor itself, or in another dtype: polyad's tensors are dense.
-
-    >>> import polyad
-    >>> x = polyad.ones(2)
-    >>> x.to_dense() is x
-    True
-    """
-    return check_tensor(self, "to_dense", "self").to(dtype=dtype)
-
-
-def _refuse_sparse(name: str) -> None:
-    def refused(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-        raise NotSupported(f"{name}: tensors are dense", operands={"self": self}, fix="use the tensor as it is")
-
-    refused.__name__ = refused.__qualname__ = name
-    refused.__doc__ = "Not in polyad: tensors are dense. Raises NotImplementedError."
-    method()(refused)
-
-
-for _name in ("to_sparse", "to_sparse_bsc", "to_sparse_bsr", "to_sparse_coo", "to_sparse_csc", "to_sparse_csr"):
-    _refuse_sparse(_name)
 
 
 @method()

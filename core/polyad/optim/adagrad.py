@@ -9,6 +9,7 @@ from ..ops.optim.adagrad import _adagrad_rates, _adagrad_step
 from ..tensor import Tensor
 from .optimizer import Optimizer, Params, new_step
 from .options import check_hints, check_numbers, number
+from .sparse_gradients import changed_rows, refuse_decay
 from .update import advance, update
 
 __all__ = ["Adagrad"]
@@ -92,3 +93,15 @@ class Adagrad(Optimizer):
         rates = advance(_adagrad_rates, scalars, (number(group["lr"]), group["lr_decay"]), line)
         operands = [(*row, *rate) for row, rate in zip(rows, rates, strict=True)]
         update(_adagrad_step, operands, (group["eps"], group["weight_decay"], group["maximize"]), (0, 2), line)
+
+    def _step_sparse(self, param: Tensor, grad: Any, group: dict[str, Any]) -> None:
+        refuse_decay("Adagrad", grad, group)
+        state = self.state[param]
+        if not state:
+            state.update(self._new_state(param, group))
+        state["step"] += 1
+        rate = float(group["lr"]) / (1 + (float(state["step"]) - 1) * group["lr_decay"])
+        rows, values, (table, squares) = changed_rows(-grad if group["maximize"] else grad, param, state["sum"])
+        squares.index_add_(0, rows, values * values)
+        spread = squares.index_select(0, rows).sqrt() + group["eps"]
+        table.index_add_(0, rows, values / spread, alpha=-rate)

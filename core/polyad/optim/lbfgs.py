@@ -220,7 +220,7 @@ class LBFGS(Optimizer):
         """All gradients in a row; zeros where there is none."""
         parts = []
         for param in self._params():
-            grad = param.detach() * 0 if param._grad is None else param._grad
+            grad = param.detach() * 0 if param._grad is None else param._grad.to_dense()
             parts.append((view_as_real(grad) if grad.dtype.is_complex else grad).reshape(-1))
         return cat(parts)
 

@@ -17,23 +17,25 @@ import functools
 import operator
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any, ClassVar, TypeVar
 
 from ..arguments import Explained, check_type, explained_call
 from ..base.dtypes import float32, float64, get_default_dtype
 from ..base.kinds import State
+from ..base.memory_formats import strided
 from ..base.shapes_and_strides import has_internal_overlap
 from ..base.state import state as thread, user_line, warn_user
-from ..dispatch.modes import Setting
-from ..dispatch.overriding import DISPATCHED, class_dispatch, dispatching
+from ..dispatch.modes import Mode, Setting
+from ..dispatch.overriding import DISPATCHED, class_dispatch, dispatching, watching
 from ..errors import ArgumentError, ArgumentTypeError, NotSupported, PolyadError, describe
 from ..history.grad_mode import enable_grad, set_grad_enabled
 from ..history.hooks import RemovableHandle, register
 from ..ops.creation.factories import tensor
 from ..ops.pointwise.complex_numbers import view_as_real
 from ..tensor import Tensor
+from .sparse_gradients import SparseGradient
 from .step_hooks import ON_ALL, register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
 __all__ = ["MissingKey", "Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]
@@ -174,7 +176,8 @@ class Optimizer(Explained):
                 operands={label: param},
                 fix="pass the tensor it was computed from, or its .detach().requires_grad_()",
             )
-        if has_internal_overlap(param.shape, param.stride()):
+        data = param.data  # empty if a lazy parameter has no shape yet
+        if data.layout is strided and has_internal_overlap(data.shape, data.stride()):
             raise ArgumentError(
                 f"{name}: several elements of {label} are one place in memory",
                 operands={label: param},
@@ -199,12 +202,30 @@ class Optimizer(Explained):
                 set_grad_enabled(bool(group.get("differentiable"))),
                 _dispatch_of(group["params"]),
             ):
-                self._step_group(group, line)
+                self._step_group(self._without_sparse(group) if watching else group, line)
         return loss
 
     def _step_group(self, group: dict[str, Any], line: str) -> None:
         """Change the parameters of *group*; *line* is the user's."""
         raise NotSupported(f"{type(self).__name__}: step is not defined", fix="define step(self, closure=None)")
+
+    def _without_sparse(self, group: dict[str, Any]) -> dict[str, Any]:
+        """Step the parameters whose gradients are sparse; returns the group of the others."""
+        others = []
+        for param in group["params"]:
+            if param._grad is None or param._grad.layout is strided:
+                others.append(param)
+            else:
+                self._step_sparse(param, param._grad, group)
+        return group if len(others) == len(group["params"]) else {**group, "params": others}
+
+    def _step_sparse(self, param: Tensor, grad: Any, group: dict[str, Any]) -> None:
+        """Change *param* by a sparse gradient."""
+        raise SparseGradient(
+            f"{type(self).__name__} does not support sparse gradients",
+            operands={"grad": grad},
+            fix="use SparseAdam, SGD or Adagrad, or layers with sparse=False",
+        )
 
     def _rows(self, group: dict[str, Any], *names: str) -> list[tuple[Tensor, ...]]:
         """For each parameter with a gradient: the parameter, the gradient, and its state of these names.
@@ -481,7 +502,8 @@ def _with_hooks(step: Step) -> Step:
         try:
             if not (self._hooks or ON_ALL or thread.watchers or thread.modes) or type(self).step is not call:
                 return step(self, *args, **kwargs)
-            with _read_by_modes(self):
+            readers = [mode for mode in thread.modes if type(mode).option is not Mode.option]
+            with _read_by_modes(self, readers) if readers else nullcontext():
                 return _between_hooks(step, self, args, kwargs)
         except Exception as error:
             problem = explained_call(f"{type(self).__name__}.step", step, (self, *args), kwargs, error)
@@ -493,13 +515,13 @@ def _with_hooks(step: Step) -> Step:
 
 
 @contextmanager
-def _read_by_modes(self: Optimizer) -> Iterator[None]:
-    """Inside, the groups' options are what the active modes make of them, which may want to know what they are for."""
+def _read_by_modes(self: Optimizer, readers: Sequence[Any]) -> Iterator[None]:
+    """Inside, the groups' options are what *readers* make of them, modes that may want to know what they are for."""
     kept: list[tuple[dict[str, Any], str, Any, Any]] = []
-    for number, group in enumerate(self.param_groups) if thread.modes else ():
+    for number, group in enumerate(self.param_groups):
         for key in filter(group.__contains__, self.defaults):
             value, again = group[key], functools.partial(_option, self, number, key)
-            shown = _as_read(self, f"param_groups[{number}][{key!r}]", value, again)
+            shown = _as_read(self, f"param_groups[{number}][{key!r}]", value, again, readers)
             if shown is not value:
                 group[key] = shown
                 kept.append((group, key, value, shown))
@@ -518,15 +540,15 @@ def _option(self: Optimizer, number: int, key: str, *places: int) -> Any:
     return value
 
 
-def _as_read(self: Optimizer, path: str, value: Any, again: Callable[..., Any]) -> Any:
+def _as_read(self: Optimizer, path: str, value: Any, again: Callable[..., Any], readers: Sequence[Any]) -> Any:
     if type(value) in (tuple, list):
         parts = [
-            _as_read(self, f"{path}[{place}]", part, functools.partial(again, place))
+            _as_read(self, f"{path}[{place}]", part, functools.partial(again, place), readers)
             for place, part in enumerate(value)
         ]
         return value if all(map(operator.is_, parts, value)) else type(value)(parts)
     if isinstance(value, (bool, int, float, str, type(None))):
-        for mode in thread.modes:
+        for mode in readers:
             value = mode.option(Setting(self, path, again), value)
     return value
 

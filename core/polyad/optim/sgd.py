@@ -10,6 +10,7 @@ from ..ops.optim.sgd import _sgd_momentum_step, _sgd_step
 from ..tensor import Tensor
 from .optimizer import Optimizer, Params
 from .options import check_hints, check_numbers, number
+from .sparse_gradients import refuse_decay
 from .update import update
 
 __all__ = ["SGD"]
@@ -110,3 +111,16 @@ class SGD(Optimizer):
         for rows, damping in ((first, 0.0), (others, dampening)):
             if rows:
                 update(_sgd_momentum_step, rows, (lr, momentum, damping, decay, nesterov, maximize), (0, 2), line)
+
+    def _step_sparse(self, param: Tensor, grad: Any, group: dict[str, Any]) -> None:
+        refuse_decay("SGD", grad, group)
+        grad = -grad if group["maximize"] else grad
+        if group["momentum"]:
+            state = self.state[param]
+            buffer = state.get("momentum_buffer")
+            if buffer is not None:
+                buffer = (buffer * group["momentum"]).add(grad, alpha=1 - group["dampening"])
+            # One with a place for each row that was ever changed, however often.
+            buffer = state["momentum_buffer"] = (grad if buffer is None else buffer).coalesce()
+            grad = grad.add(buffer, alpha=group["momentum"]) if group["nesterov"] else buffer
+        param.add_(grad, alpha=-float(group["lr"]))

@@ -5,20 +5,22 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ..base.memory_formats import strided
 from ..errors import ArgumentError
 from ..ops.creation.factories import zeros_like
 from ..tensor import Tensor
 from .optimizer import Optimizer, Params
 from .options import check_betas, check_number
+from .sparse_gradients import changed_rows
 
 __all__ = ["SparseAdam"]
 
 
 class SparseAdam(Optimizer):
-    """Adam that leaves alone, with their averages, the rows whose gradient is zero.
+    """Adam for sparse gradients, as those of ``nn.Embedding(sparse=True)``: rows that a gradient does not have are left
+    alone, with their averages. The arithmetic is done on the others.
 
-    polyad has no sparse tensors: the gradients are dense, as those of `polyad.nn.Embedding` are, and a row counts as
-    stepped if any of its gradient's elements is not 0. The arithmetic is done on these rows alone.
+    Of a dense gradient, which PyTorch refuses, the rows count whose gradient has an element that is not 0.
 
     Args:
         params: the parameters, or groups of them; see `Optimizer`.
@@ -63,6 +65,12 @@ class SparseAdam(Optimizer):
 
     def _check_param(self, label: str, param: Tensor) -> None:
         super()._check_param(label, param)
+        if param.layout is not strided:
+            raise ArgumentError(
+                f"SparseAdam: {label} is sparse; it requires dense parameters, of which gradients are sparse",
+                operands={label: param},
+                fix="train a dense parameter",
+            )
         if param.dtype.is_complex:
             raise ArgumentError(
                 "SparseAdam: complex parameters are not supported",
@@ -74,27 +82,38 @@ class SparseAdam(Optimizer):
         return {"step": 0, "exp_avg": zeros_like(param), "exp_avg_sq": zeros_like(param)}
 
     def _step_group(self, group: dict[str, Any], line: str) -> None:
-        lr, eps = float(group["lr"]), group["eps"]
-        beta1, beta2 = map(float, group["betas"])
         for param in group["params"]:
             grad = param._grad
             if grad is None:
                 continue
-            state = self.state[param]
-            if not state:
-                state.update(self._new_state(param, group))
-            count = state["step"] = int(state["step"]) + 1
-            whole = param.reshape(1) if param.dim() == 0 else param
-            grad = grad.reshape(whole.shape)
-            rows = (grad != 0).reshape(whole.shape[0], -1).any(1).nonzero().flatten()
-            if rows.numel() == 0:
-                continue
-            grad = grad.index_select(0, rows)
-            grad = -grad if group["maximize"] else grad
-            average, square = (state[name].view(whole.shape) for name in ("exp_avg", "exp_avg_sq"))
-            new_average = average.index_select(0, rows).lerp(grad, 1 - beta1)
-            new_square = square.index_select(0, rows) * beta2 + grad * grad * (1 - beta2)
-            average.index_copy_(0, rows, new_average)
-            square.index_copy_(0, rows, new_square)
-            rate = lr * math.sqrt(1 - beta2**count) / (1 - beta1**count)
-            whole.index_add_(0, rows, new_average / (new_square.sqrt() + eps), alpha=-rate)
+            flat = grad.reshape(1) if param.dim() == 0 else grad
+            rows = (flat != 0).reshape(flat.shape[0], -1).any(1).nonzero().flatten()
+            tables = [one.reshape(flat.shape) for one in (param, *self._averages(param, group))]
+            self._step_rows(rows, flat.index_select(0, rows), tables, self.state[param]["step"], group)
+
+    def _step_sparse(self, param: Tensor, grad: Any, group: dict[str, Any]) -> None:
+        rows, values, tables = changed_rows(grad, param, *self._averages(param, group))
+        self._step_rows(rows, values, tables, self.state[param]["step"], group)
+
+    def _averages(self, param: Tensor, group: dict[str, Any]) -> tuple[Tensor, Tensor]:
+        """The averages of the gradient and of its square, one step further."""
+        state = self.state[param]
+        if not state:
+            state.update(self._new_state(param, group))
+        state["step"] = int(state["step"]) + 1
+        return state["exp_avg"], state["exp_avg_sq"]
+
+    @staticmethod
+    def _step_rows(rows: Tensor, grad: Tensor, tables: list[Tensor], count: int, group: dict[str, Any]) -> None:
+        """Change *rows* of the parameter and its averages, in this order in *tables*, by their gradients."""
+        if rows.numel() == 0:
+            return
+        whole, average, square = tables
+        beta1, beta2 = map(float, group["betas"])
+        grad = -grad if group["maximize"] else grad
+        new_average = average.index_select(0, rows).lerp(grad, 1 - beta1)
+        new_square = square.index_select(0, rows) * beta2 + grad * grad * (1 - beta2)
+        average.index_copy_(0, rows, new_average)
+        square.index_copy_(0, rows, new_square)
+        rate = float(group["lr"]) * math.sqrt(1 - beta2**count) / (1 - beta1**count)
+        whole.index_add_(0, rows, new_average / (new_square.sqrt() + group["eps"]), alpha=-rate)

@@ -43,10 +43,11 @@ def update(
     if modes and modes[-1].takes_whole and rows and not state.grad_enabled:
         UPDATE.through_modes(*_by_use(rows, targets), op.name, params, tuple(targets))
     else:
-        _update(op, rows, params, targets, line)
+        update_rows(op, rows, params, targets, line)
 
 
-def _update(op: Op, rows: Sequence[Row], params: tuple[Any, ...], targets: Sequence[int], line: str) -> None:
+def update_rows(op: Op, rows: Sequence[Row], params: tuple[Any, ...], targets: Sequence[int], line: str) -> None:
+    """`update` of an op, not shown to modes as a whole."""
     elementwise = op.structure.dims is not None
     if elementwise:
         _check_shapes(op, rows, params)
@@ -57,7 +58,7 @@ def _update(op: Op, rows: Sequence[Row], params: tuple[Any, ...], targets: Seque
     if len({id(row[0]) for row in rows}) < len(rows):
         # A parameter that a group lists twice is stepped twice, the second time from where the first left it.
         for row in rows:
-            _update(op, [row], params, targets, line)
+            update_rows(op, [row], params, targets, line)
         return
     by_plan: dict[Plan, list[Row]] = {}
     plans = op.plans
@@ -98,7 +99,7 @@ def _updated(
     places = [*targets, *[place for place in range(len(targets) + len(read[0])) if place not in targets]]
     order = sorted(range(len(places)), key=places.__getitem__)
     rows = [(*one, *other) for one, other in zip(written, read, strict=True)]
-    _update(OPS[name], [tuple([row[at] for at in order]) for row in rows], params, targets, user_line())
+    update_rows(OPS[name], [tuple([row[at] for at in order]) for row in rows], params, targets, user_line())
 
 
 def _update_call(*args: Any) -> None:

@@ -17,10 +17,12 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..base import dtypes
+from ..base import dtypes, provided
 from ..base.device import Device
 from ..base.dtypes import DType
+from ..base.memory_formats import MemoryLayout, sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr, strided
 from ..base.shapes_and_strides import Size, is_addressable
+from ..errors import PolyadError
 from ..nn.parameter import Buffer, Parameter
 from ..tensor import Tensor
 from .classes import FileClasses
@@ -44,6 +46,10 @@ DTYPES = dtypes.BY_NAME | {
     "float": dtypes.float32, "double": dtypes.float64, "half": dtypes.float16, "long": dtypes.int64,
     "int": dtypes.int32, "short": dtypes.int16,
 }  # fmt: skip
+
+LAYOUTS = {
+    f"torch.{layout.name}": layout for layout in (strided, sparse_coo, sparse_csr, sparse_csc, sparse_bsr, sparse_bsc)
+}
 
 LoadDevice = Callable[[Tensor, str], Tensor]
 Flat = Callable[[Blob], Tensor]
@@ -72,6 +78,8 @@ def read_zip(source: Source, place: LoadDevice, flat: Flat, classes: FileClasses
     """
     members = Members(source)
     found = _pickle_in(source, members)
+    if found.removesuffix("data.pkl") + "constants.pkl" in members.members:
+        raise damaged(source.name, "is a TorchScript archive: it holds a program", fix="load it with polyad.jit.load")
     return ZipPickle(source, members, found, place, flat, classes).object()
 
 
@@ -341,6 +349,28 @@ class _Loading:
         data = build(*arguments)
         return data if isinstance(data, Pending) or kind is Tensor else Buffer(data)
 
+    def sparse(self, layout: Any, described: Any) -> Any:
+        """``torch._utils._rebuild_sparse_tensor``: of (indices, values, size) and whether they are coalesced, or of the
+        two indices of a compressed tensor, values and size.
+        """
+        if not isinstance(layout, MemoryLayout) or type(described) is not tuple or not 3 <= len(described) <= 4:
+            raise PickleError("it has a sparse tensor that is none")
+        coalesced = False
+        if layout is sparse_coo:
+            coalesced = described[3] if len(described) == 4 else False
+            described = described[:3]
+        *parts, size = described
+        if type(size) is not Size or type(coalesced) is not bool:
+            raise PickleError("it has a sparse tensor without a size")
+        if not self.is_loaded:
+            return Pending(kind=Tensor)
+        if not all(isinstance(part, Tensor) for part in parts):
+            raise PickleError("it has a sparse tensor that is not of tensors")
+        try:
+            return provided.sparse_tensor(layout, parts, size, coalesced)
+        except PolyadError as error:
+            raise PickleError(f"it has a sparse tensor that is wrong: {error.message}") from error
+
 
 def _unfit(source: Source, error: PickleError) -> Exception:
     return damaged(
@@ -375,6 +405,13 @@ def _device(name: Any, index: Any = None) -> Device:
     return device
 
 
+def _layout(name: Any) -> MemoryLayout:
+    found = LAYOUTS.get(name) if type(name) is str else None
+    if found is None:
+        raise PickleError("it has a layout that is none")
+    return found
+
+
 def _names(loading: _Loading) -> dict[str, Any]:
     """What a file may name."""
     return {
@@ -383,6 +420,9 @@ def _names(loading: _Loading) -> dict[str, Any]:
         "torch._utils._rebuild_tensor_v3": loading.tensor_of_dtype,
         "torch._utils._rebuild_parameter": loading.parameter,
         "torch._utils._rebuild_parameter_with_state": loading.parameter,
+        "torch._utils._rebuild_sparse_tensor": loading.sparse,
+        "torch._utils._rebuild_sparse_csr_tensor": loading.sparse,  # of PyTorch 1.12 and before
+        "torch.serialization._get_layout": _layout,
         "torch._tensor._rebuild_from_type_v2": loading.tensor_of_class,
         "torch.Tensor": Known(Tensor, _not_made),
         "torch.nn.parameter.Buffer": Known(Buffer, _not_made),

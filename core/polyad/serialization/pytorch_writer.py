@@ -15,8 +15,10 @@ from collections import OrderedDict
 from enum import Enum, Flag
 from typing import Any, ClassVar
 
+from ..base import provided
 from ..base.device import Device
 from ..base.dtypes import BY_NAME, DType
+from ..base.memory_formats import MemoryLayout, sparse_coo, strided
 from ..base.shapes_and_strides import Size
 from ..base.state import warn_user
 from ..errors import ArgumentTypeError, PolyadError, SerializationError
@@ -48,6 +50,8 @@ class Name:
 
 _TENSOR = Name("torch._utils", "_rebuild_tensor_v2")
 _TENSOR_OF_DTYPE = Name("torch._utils", "_rebuild_tensor_v3")
+_SPARSE = Name("torch._utils", "_rebuild_sparse_tensor")
+_LAYOUT = Name("torch.serialization", "_get_layout")
 _PARAMETER = Name("torch._utils", "_rebuild_parameter")
 _SIZE, _DEVICE = Name("torch", "Size"), Name("torch", "device")
 _DTYPES = {name: Name("torch", name) for name in BY_NAME}
@@ -164,11 +168,15 @@ class Pickler(_PythonPickler):  # type: ignore[misc]
         if isinstance(obj, Tensor) and not is_lazy(obj):
             if type(obj) is Parameter:
                 return _PARAMETER, (_Data(obj), obj.requires_grad, OrderedDict())
+            if obj.layout is not strided:
+                return self._sparse(obj)
             if type(obj) not in (Tensor, Buffer):
                 raise pickle.PicklingError(f"tensors of the class {type(obj).__name__} are not saved")
             return self.tensor(obj, obj.requires_grad)
         if type(obj) is _Data:
             return self.tensor(obj.parameter, False)
+        if isinstance(obj, MemoryLayout):
+            return _LAYOUT, (f"torch.{obj.name}",)
         if type(obj) is Size:
             return _SIZE, (tuple(obj),)
         if type(obj) is Device:
@@ -178,6 +186,11 @@ class Pickler(_PythonPickler):  # type: ignore[misc]
         if isinstance(obj, Module):
             self.module = self.module or obj
         return NotImplemented
+
+    def _sparse(self, tensor: Tensor) -> tuple[Any, ...]:
+        parts, size, coalesced = provided.sparse_parts(tensor)
+        flag = (coalesced,) if tensor.layout is sparse_coo else ()
+        return _SPARSE, (tensor.layout, (*parts, Size(size), *flag))
 
     def tensor(self, tensor: Tensor, requires_grad: bool) -> tuple[Any, ...]:
         storage, strides, offset = self.tensors.see(tensor)

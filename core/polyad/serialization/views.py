@@ -15,12 +15,14 @@ from ..base.dtypes import DType
 from ..base.shapes_and_strides import contiguous_strides
 from ..errors import NoData
 from ..tensor import Tensor
+from ..tensor.pending import settle
 
 __all__ = ["Laid", "bytes_of", "lay_out", "memory_of"]
 
 
 def memory_of(tensor: Tensor) -> tuple[int, bool]:
     """What tensors that are to share an array have in common; bool, which not all memory is, shares with bool alone."""
+    settle(tensor)
     memory = tensor if tensor._storage is None else tensor._storage.origin or tensor._storage
     return id(memory), tensor.dtype is dtypes.bool_
 

@@ -33,7 +33,7 @@ from ..base.shapes_and_strides import Size, contiguous_strides, element_strides,
 from ..base.state import UNDER_INFERENCE, state
 from ..dispatch.catalogue import PUBLIC
 from ..dispatch.effects import Effect, Record, Result, declare
-from ..dispatch.overriding import dispatch_disabled, functions_off, made
+from ..dispatch.overriding import disabled, dispatch_disabled, functions_off, made
 from ..errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -50,6 +50,7 @@ from ..errors import (
 from ..history.hooks import RemovableHandle, register
 from ..history.node import Leaf, Node, Output, add_hook
 from .methods import TensorMethods
+from .pending import PendingArray, settle
 from .storage import INFERENCE, InferenceView, Storage, UnrecordedViewOf, ViewOf
 from .subclasses import PROTOCOLS, NoArray, of_class, prepare
 
@@ -195,10 +196,10 @@ class Tensor(TensorMethods):
         requires_grad: bool = False,
         **unused: Any,
     ) -> T:
-        """An object of *cls*, which has ``__torch_dispatch__``, of a shape, dtype and device, and without elements:
-        what is computed with it is what the class answers.
+        """An object of *cls*, which has ``__torch_dispatch__`` or a ``__torch_function__`` of its own, of a shape,
+        dtype and device, and without elements: what is computed with it is what the class answers.
         """
-        if not (isinstance(cls, type) and issubclass(cls, Tensor) and cls.__torch_dispatch__ is not dispatch_disabled):
+        if not (isinstance(cls, type) and issubclass(cls, Tensor) and _answers(cls)):
             raise wrong_type(
                 "_make_wrapper_subclass", "cls", cls, "a class derived from Tensor with a __torch_dispatch__"
             )
@@ -217,6 +218,10 @@ class Tensor(TensorMethods):
     __torch_dispatch__ = dispatch_disabled
 
     def _make_storage(self) -> Storage:
+        if self._array.__class__ is PendingArray:
+            settle(self)
+            if self._storage is not None:
+                return self._storage
         storage = self._storage = Storage(self._array, self._type.backend, self._type.dtype.itemsize)
         return storage
 
@@ -268,7 +273,7 @@ class Tensor(TensorMethods):
 
     @property
     def layout(self) -> MemoryLayout:
-        """`polyad.strided`: polyad has no sparse tensors."""
+        """`polyad.strided`; of a sparse tensor its own."""
         return strided
 
     @property
@@ -322,6 +327,7 @@ class Tensor(TensorMethods):
     @property
     def grad_fn(self) -> Node | None:
         """The node of the op that computed this tensor, None for a leaf."""
+        settle(self)
         node = self._node
         if isinstance(node, Output):
             return node.parent
@@ -330,6 +336,7 @@ class Tensor(TensorMethods):
     @property
     def output_nr(self) -> int:
         """Which of its op's results this tensor is."""
+        settle(self)
         return self._node.number if isinstance(self._node, Output) else 0
 
     @property
@@ -370,6 +377,7 @@ class Tensor(TensorMethods):
         another's memory.
         """
         out = self.detach()
+        settle(out)
         if out._storage is not None:
             out._storage = out._storage.unnoticed()
         return out
@@ -411,10 +419,12 @@ class Tensor(TensorMethods):
                 operands={"self": self},
                 fix="clone() it outside of inference_mode",
             )
+        settle(self)
         return 0 if self._storage is None else self._storage.version
 
     @property
     def _base(self) -> Tensor | None:
+        settle(self)
         return None if self._view is None else self._view.base
 
     def _is_view(self) -> bool:
@@ -472,6 +482,7 @@ class Tensor(TensorMethods):
 
     def data_ptr(self) -> int:
         """The address (or handle number) of the first element; 0 if there is none."""
+        settle(self)
         return 0 if 0 in self._array.shape else self._type.backend.data_ptr(self._array)
 
     # ------------------------------------------------------------------------------------------------ autograd
@@ -542,6 +553,7 @@ class Tensor(TensorMethods):
     @property
     def retains_grad(self) -> bool:
         """Whether `retain_grad` was called on this non-leaf tensor."""
+        settle(self)
         return self._node is not None and self._node.retain is not None
 
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
@@ -704,6 +716,7 @@ class Tensor(TensorMethods):
                 operands={"self": self},
                 fix="copy tensor.detach(), or clone() to keep the history",
             )
+        settle(self)
         alone = self._storage is None
         out = self._copied_memory(memo)._alias(type(self))
         if alone:
@@ -825,6 +838,13 @@ def _showing(function: str, tensor: Tensor, storage: Any) -> Tensor:
             fix="pass storage.untyped() to read its bytes as another dtype",
         )
     return tensor.set_(storage)
+
+
+def _answers(cls: Any) -> bool:
+    """Whether a class derived from Tensor answers for its objects, so that these need no elements."""
+    plain: Any = Tensor.__torch_function__
+    function = getattr(cls.__torch_function__, "__func__", disabled)
+    return cls.__torch_dispatch__ is not dispatch_disabled or function not in (disabled, plain.__func__)
 
 
 def _with_data(tensor: Tensor, value: Tensor) -> Tensor:

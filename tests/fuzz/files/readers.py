@@ -7,6 +7,7 @@ import json
 import os
 import pickle
 import pickletools
+import re
 import struct
 import sys
 import warnings
@@ -27,9 +28,10 @@ from typing import Any
 import numpy as np
 
 import polyad
-from polyad import nn
+import polyad.onnx
+from polyad import export, nn
 from polyad.datasets import MNIST, read_idx
-from polyad.errors import BackendNotFound, BackendUnavailable, SerializationError
+from polyad.errors import BackendNotFound, BackendUnavailable, NotSupported, PolyadError, SerializationError
 from polyad.files import FileTrouble
 from polyad.interop.npz import read_npz
 from polyad_conformance.report import CardsDiffer, ScoreCard
@@ -557,6 +559,63 @@ def _gguf_seeds() -> list[bytes]:
     return [(_FILES / "model.gguf").read_bytes()]
 
 
+def _program_seeds() -> list[bytes]:
+    """TorchScript archives: PyTorch's, and polyad's own."""
+    names = ("mlp_traced", "cnn_scripted", "structured_scripted", "attributes_scripted", "classes_scripted")
+    traced = polyad.jit.trace(nn.Sequential(nn.Linear(3, 2), nn.ReLU(), nn.LSTM(2, 2)), polyad.ones(2, 4, 3))
+    return [*[(_FILES / "torchscript" / f"{name}.pt").read_bytes() for name in names], traced.save_to_buffer()]
+
+
+_WORDS = (
+    "torch.no_such", "ops.polyad.save", "ops.prim.RaiseException", "__import__", "x.__class__", "CONSTANTS.c0",
+    "CONSTANTS.c99", "__torch__.A.B", "getattr(self, '__class__')", "annotate(List[int], [])", "(" * 200, "[" * 300,
+    "-" * 500, "not " * 300, "lambda: 0", "9" * 5000, "1e999", "'" + "a" * 1000 + "'", "\0", "\n  ", "Tuple[()]",
+    "self", "List[List[List[Tensor]]]", "while True:\n      pass",
+    "def f(x):\n  return f(x)", "class A(Module):\n  a : A", "*x",
+    "**x", "x := 3", "yield", "await x", "torch.add(x, x)", "if x: pass", "...", "{}", "@torch",
+    "import os",
+)  # fmt: skip
+
+
+def _change_program(random: Random, data: bytes) -> bytes:
+    """A word of a program exchanged for another of it, or for one that no program has; or a line moved."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    name = random.choice([name for name in members if name.endswith(".py")])
+    words = re.findall(r"\w+|\s+|[^\w\s]", members[name].decode())
+    for _ in range(random.choice((1, 1, 2, 4))):
+        at = random.randrange(len(words))
+        words[at] = random.choice((random.choice(words), random.choice(_WORDS), ""))
+    members[name] = "".join(words).encode("utf-8", "replace")
+    return mutations.zip_of(members, random.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)))
+
+
+def _large_program(random: Random) -> bytes:
+    """A program that is small, and long or deep when it is unpacked or read."""
+    text = random.choice(
+        ("#" * 2**26, "class A(Module):\n" + "  a : int\n" * 10**5, "x = " + "(" * 10**5,
+         "def f():\n" + "  pass\n" * 10**5,
+         "class A(Module):\n  def forward(self: __torch__.A, x: Tensor) -> Tensor:\n    return " + "-" * 10**4 + "x\n")
+    )  # fmt: skip
+    members = {"a/code/__torch__.py": text.encode(), "a/version": b"3", "a/constants.pkl": pickle.dumps((), 2)}
+    members["a/data.pkl"] = b"\x80\x02c__torch__\nA\n)\x81}b."
+    return mutations.zip_of(members, zipfile.ZIP_DEFLATED)
+
+
+def _load_program(path: Path) -> object:
+    """As anybody; what a file runs of the system's is a finding."""
+    global _is_watching
+    _watched()
+    _ran.clear()
+    _is_watching = True
+    try:
+        return polyad.jit.load(path)
+    finally:
+        _is_watching = False
+        if _ran:
+            raise AssertionError(f"the file has run {_ran}")
+
+
 def _change_gguf(random: Random, data: bytes) -> bytes:
     """A number of the header, changed."""
     changed = bytearray(data)
@@ -577,6 +636,132 @@ def _large_gguf(random: Random) -> bytes:
         struct.pack("<Q", 4) + struct.pack("<I", n) + struct.pack("<IQIQ", 1, 0, 0, 0) for n in range(count)
     )
     return b"GGUF" + struct.pack("<IQQ", 3, count, 1) + entry + described + bytes(64)
+
+
+@cache
+def _onnx_seeds() -> list[bytes]:
+    import onnx.parser
+
+    texts = [
+        "f (float[n, 2] x) => (float[n, 3] y) <float[2, 3] w = {1, 2, 3, 4, 5, 6}, float[3] b = {0, 0, 1}> "
+        "{h = MatMul(x, w) s = Add(h, b) y = Softmax<axis = -1>(s)}",
+        "f (float[n, c, h, w] x) => (float[n, k] y) <int64[1] one = {1}, int64[1] rest = {-1}, int64 zero = {0}> "
+        "{p = MaxPool<kernel_shape = [2, 2], strides = [2, 2]>(x) s = Shape(p) n1 = Gather(s, zero) "
+        "n2 = Unsqueeze(n1, one) t = Concat<axis = 0>(n1, rest) y = Flatten(p)}",
+        "f (bool c, float[2] x) => (float[2] y) <float[1] w = {3}> {y = If(c) <then_branch = t () => (float[2] p) "
+        "{p = Mul(x, w)}, else_branch = e () => (float[2] q) {q = Add(x, w)}>}",
+        "f (uint8[2, 3] a, float s, uint8 z) => (float[2, 2] y) <int8[3, 2] w = {1, 2, 3, 4, 5, 6}> "
+        "{i = MatMulInteger(a, w, z) f = Cast<to = 1>(i) y = Mul(f, s)}",
+    ]
+    opset = '<ir_version: 8, opset_import: ["": 17, "own": 1]> '
+    models = [onnx.parser.parse_model(opset + text) for text in texts]
+    models.append(
+        onnx.parser.parse_model(
+            opset + "f (float[2] x) => (float[2] y) {y = own.g<by = 3.0>(x)}\n"
+            '<domain: "own", opset_import: ["": 17]> '
+            "g <by> (a) => (b) {k = Constant<value_float: float = @by>() b = Mul(a, k)}"
+        )
+    )
+    loop = (
+        "f (int64 n, float[1] x) => (float[1] last, float[k, 1] all) {yes = Constant<value = bool {1}>() "
+        "last, all = Loop(n, yes, x) <body = b (int64 i, bool c, float[1] v) => (bool c2, float[1] w, float[1] each) "
+        "{c2 = Identity(c) w = Add(v, v) each = Identity(w)}>}"
+    )
+    models.append(onnx.parser.parse_model(opset + loop))
+    return [model.SerializeToString() for model in models]
+
+
+def _messages(message: Any) -> list[Any]:
+    """A message of protobuf's, and those in it."""
+    found = [message]
+    for field, value in message.ListFields():
+        if field.message_type is not None:
+            for each in value if hasattr(value, "add") else [value]:
+                found += _messages(each)
+    return found
+
+
+def _change_onnx(random: Random, data: bytes) -> bytes:
+    """A field of a message, changed, doubled or taken away: what is left is a model still."""
+    import onnx
+
+    model = onnx.ModelProto.FromString(data)
+    for _ in range(random.choice((1, 1, 2, 4))):
+        message = random.choice(_messages(model))
+        if not message.ListFields():
+            continue
+        field, value = random.choice(message.ListFields())
+        if hasattr(value, "append") or hasattr(value, "add"):
+            _change_list(random, value)
+        elif field.message_type is not None or random.random() < 0.1:
+            message.ClearField(field.name)
+        elif isinstance(value, str):
+            setattr(
+                message, field.name, random.choice(("", value + "x", "y", "Neg", "Reshape", "Loop", "\0", "..", "x"))
+            )
+        elif isinstance(value, bytes):
+            setattr(message, field.name, mutations.mutated_bytes(random, value, [value]))
+        else:
+            with suppress(ValueError, TypeError):
+                setattr(message, field.name, type(value)(random.choice((-1, 0, 1, 2, 8, 23, 99, 2**31 - 1, 2**62))))
+    return bytes(model.SerializeToString())
+
+
+def _change_list(random: Random, values: Any) -> None:
+    """One entry of a list, dropped, doubled, or changed."""
+    place = random.randrange(len(values))
+    match random.randrange(3):
+        case 0:
+            del values[place]
+        case 1:
+            values.append(values[place])
+        case _:
+            if isinstance(values[place], int):
+                values[place] = random.choice((-1, 0, 1, 7, 2**31 - 1, 2**62))
+            elif isinstance(values[place], str):
+                values[place] = random.choice(("", "x", "y", "nowhere", values[random.randrange(len(values))]))
+
+
+def _large_onnx(random: Random) -> bytes:
+    """Functions that double with each line, deep nesting, or a tensor that says that it is large."""
+    import onnx
+
+    model = onnx.ModelProto.FromString(_onnx_seeds()[4])
+    match random.randrange(3):
+        case 0:
+            for index in range(60):
+                function = model.functions.add()
+                function.CopyFrom(model.functions[0])
+                function.name = f"g{index}"
+                del function.node[:]
+                for made, given in (("m", "a"), ("b", "m")):
+                    node = function.node.add(op_type=f"g{index + 1}" if index < 59 else "g", domain="own")
+                    node.input.append(given)
+                    node.output.append(made)
+                function.opset_import.add(domain="own", version=1)
+            model.graph.node[0].op_type = "g0"
+        case 1:
+            for _ in range(random.choice((20, 60))):
+                inner = model.graph.node[0].__class__(op_type="If")
+                inner.attribute.add(name="then_branch", type=onnx.AttributeProto.GRAPH).g.CopyFrom(model.graph)
+                model.graph.node[0].CopyFrom(inner)
+        case _:
+            tensor = model.graph.initializer.add(name="w", data_type=random.choice((1, 7, 8, 22)))
+            tensor.dims.extend(random.choice(([2**40], [2**31, 2**31], [2**20] * 3, [-1], [0, 2**62])))
+    return bytes(model.SerializeToString())
+
+
+def _load_onnx(path: Path) -> object:
+    """Load it, and call it with what its good forms take; not what may rightly go on for ever or fill the memory."""
+    module = polyad.onnx.load(path)
+    names = {step.proto.op_type for block, _ in module._plans.values() for step in block.steps}
+    inputs = (polyad.ones(2, 2), polyad.ones(2, 3, 4, 4), polyad.tensor(True), polyad.ones(2, 3, dtype=polyad.uint8))
+    if names & {"Loop", "Scan", "Expand", "ConstantOfShape", "Range", "Tile", "Pad"} or len(module.input_names) > 3:
+        return module
+    for given in inputs:
+        with suppress(PolyadError):
+            module(*(given,) * len(module.input_names))
+    return module
 
 
 def _index_seeds() -> list[bytes]:
@@ -602,6 +787,72 @@ _STRUCTURED = (_change_structure, _change_structure, _change_structure_text, _ch
                _change_data)  # fmt: skip
 _ABSENT = (BackendNotFound, BackendUnavailable)
 
+# ------------------------------------------------------------------------------------------------- files of export.save
+
+
+class _Sized(nn.Module):
+    """A model with expressions of sizes, control flow and a call of a submodule."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.net = nn.LSTM(3, 2)
+
+    def forward(self, x: polyad.Tensor) -> Any:
+        y = self.net(x)[0].reshape(x.shape[0] * x.shape[1], -1)[: x.shape[0] // 2]
+        return polyad.cond(y.sum() > 0, lambda y: y / x.shape[1], lambda y: y + 1, (y,))
+
+
+def _export_seeds() -> list[bytes]:
+    polyad.manual_seed(0)
+    batch, time = export.dims("batch", "time", max=32)
+    norm = nn.Sequential(nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2), nn.Flatten())
+    programs = [
+        export.export(nn.Linear(3, 2), (polyad.ones(4, 3),)),
+        export.export(norm, (polyad.randn(2, 1, 5, 5),), dynamic_shapes=({0: batch},)),
+        export.export(
+            _Sized(), (polyad.randn(4, 2, 3),), dynamic_shapes=({0: time, 1: batch},),
+            preserve_module_call_signature=("net",),
+        ),
+    ]  # fmt: skip
+    files = []
+    for program in programs:
+        files.append(io.BytesIO())
+        export.save(program, files[-1])
+    return [file.getvalue() for file in files]
+
+
+def _change_graph(random: Random, data: bytes) -> bytes:
+    """The text of the graph is changed, and everything around it is right."""
+    header, rest = _taken_apart(data)
+    text = header["__metadata__"]["polyad"]
+    begin = text.index("graph 3 of") if "graph 3 of" in text else text.index("graph ", text.index('"graph"') + 8)
+    end = text.index('"', text.index("return", begin))
+    graph = json.loads(f'"{text[begin:end]}"')
+    lines = graph.split("\n")
+    kind = random.random()
+    if kind < 0.2:
+        del lines[random.randrange(len(lines))]
+    elif kind < 0.4:
+        one, other = random.randrange(len(lines)), random.randrange(len(lines))
+        lines[one], lines[other] = lines[other], lines[one]
+    else:
+        at = random.randrange(len(lines))
+        words = re.split(r"(\W+)", lines[at])
+        other = re.split(r"(\W+)", random.choice(lines))
+        words[random.randrange(len(words))] = random.choice([*other, "batch*time", "repeat(1, time)", "-1", "9" * 18])
+        lines[at] = "".join(words)
+    changed = text[:begin] + json.dumps("\n".join(lines))[1:-1] + text[end:]
+    return _with_structure(changed, header, rest)
+
+
+def _large_graph(random: Random) -> bytes:
+    """Sizes that no memory holds, said in few words."""
+    header, rest = _taken_apart(_export_seeds()[2])
+    text = header["__metadata__"]["polyad"]
+    huge = random.choice(["repeat(batch, time*time*time*time*time)", "time*" * 200 + "time", "9" * 18])
+    return _with_structure(text.replace("repeat(batch, time)", huge), header, rest)
+
+
 READERS = {
     reader.name: reader
     for reader in (
@@ -619,7 +870,11 @@ READERS = {
         Reader("pytorch-trusted", _whole_seeds, _load_trusted, (SerializationError, *_ABSENT),
                (_change_pickle, _change_pickle, _change_pickle), (_large_pickle,)),
         Reader("pytorch-legacy", _pytorch_legacy_seeds, _load, (SerializationError, *_ABSENT), (_change_legacy,)),
+        Reader("torchscript", _program_seeds, _load_program, (SerializationError, NotSupported, *_ABSENT),
+               (_change_program, _change_program, _change_program, _change_pickle, _change_zip), (_large_program,)),
         Reader("gguf", _gguf_seeds, _load, (SerializationError,), (_change_gguf,), (_large_gguf,)),
+        Reader("onnx", _onnx_seeds, _load_onnx, (SerializationError, NotImplementedError),
+               (_change_onnx, _change_onnx, _change_onnx), (_large_onnx,)),
         Reader("index", _index_seeds, _read_index, (SerializationError, FileTrouble), (_change_json,),
                (_large_member,), names_the_file=False),
         Reader("npz", _npz_seeds, read_npz, (SerializationError,),
@@ -628,6 +883,8 @@ READERS = {
         Reader("mnist", _mnist_seeds, _read_mnist, (SerializationError,), (_change_idx,), names_the_file=False),
         Reader("card", _card_seeds, _read_card, (CardsDiffer,), (_change_json,), (_large_member,)),
         Reader("tuning", _tuning_seeds, _read_tuning, (), (_change_json,), (_large_member,)),
+        Reader("export", _export_seeds, export.load, (SerializationError, *_ABSENT),
+               (*_STRUCTURED, _change_graph, _change_graph), (_large_graph,)),
         Reader("checkpoint", _checkpoint_seeds, _read_checkpoint, (SerializationError,), _STRUCTURED),
     )
 }  # fmt: skip

@@ -38,7 +38,7 @@ def test_names_fail_where_they_are_used():
         ShardingStrategy.FULL_SHARD.name  # noqa: B018
     assert not hasattr(ShardingStrategy, "FULL_SHARD")
     assert polyad.package.PackageImporter.__name__ == "PackageImporter"
-    assert polyad.fx.GraphModule is polyad.fx.GraphModule
+    assert polyad.export.ExportedProgram is polyad.export.ExportedProgram
     assert "nested_tensor" in dir(polyad.nested)
 
 
@@ -50,4 +50,4 @@ def test_modules_that_nobody_knows_are_not_found():
 
 def test_what_is_absent_is_no_data():
     with pytest.raises((pickle.PicklingError, AttributeError)):
-        pickle.dumps(polyad.fx.GraphModule)
+        pickle.dumps(polyad.nested.nested_tensor)

@@ -199,7 +199,7 @@ def test_layouts() -> None:
         assert isinstance(layout, polyad.layout)
         assert x.layout != layout
         with pytest.raises(NotImplementedError, match="strided tensors alone"):
-            polyad.zeros(2, layout=layout)
+            polyad.ones(2, layout=layout)
     assert (x.dense_dim(), x.sparse_dim(), x.to_dense() is x) == (2, 0, True)
     assert (x.dim_order(), x.t().dim_order()) == ((0, 1), (1, 0))
     assert (x.is_set_to(x.detach()), x.is_set_to(x.t()), x.is_shared()) == (True, False, False)

@@ -71,6 +71,13 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[int, ...], dict[int, str], list
     "joined": (lambda x: polyad.cat([x, x[1:], polyad.zeros(2, 3)]), (4, 3), BATCH, [(1, 3), (8, 3)]),
     "written": (written, (4, 3), {0: "batch", 1: "width"}, [(2, 7), (9, 2)]),
     "decided": (decided, (4, 3), BATCH, [(2, 3), (9, 3)]),
+    "unbiased": (nn.BatchNorm2d(3), (4, 3, 2, 5), BATCH, [(7, 3, 2, 5)]),
+    "resized": (
+        lambda x: F.interpolate(x, size=(x.shape[2] + 3, 7), mode="bilinear"),
+        (1, 2, 4, 5),
+        IMAGE,
+        [(2, 2, 9, 6)],
+    ),
     "all pairs": (lambda x: (x[:, None] - x[None]).abs().view(-1, 3), (4, 3), BATCH, [(2, 3), (9, 3)]),
 }
 
@@ -150,6 +157,8 @@ def test_random_numbers_follow_the_sizes() -> None:
         (lambda x: x.view(2, -1), "it runs for batch = 4, and fails for batch = 5"),
         (lambda x: x[x > 0], "no expression|follow from data"),
         (lambda x: x + polyad.randn(x.shape).new_tensor([hash(str(x.shape)) % 1000]), "node|no expression"),
+        (lambda x: x[: min(x.shape[0], 1000)], r"node 0 \(slice\): no expression .* size, which is 4, 5, 9, 1000"),
+        (lambda x: x + polyad.zeros(1000, 3)[: x.shape[0]], "runs for batch = 4, and fails for batch = 104031"),
         (lambda x: x * float(x.shape[0]) ** 1.7, r"node 0 \(mul\): no expression of the sizes gives its argument 1"),
     ],
 )  # fmt: skip

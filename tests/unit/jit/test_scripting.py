@@ -7,7 +7,7 @@ from typing import Final
 import pytest
 
 import polyad
-from polyad import compiler, fx, jit, nn
+from polyad import compiler, jit, nn
 
 
 def function(x):
@@ -18,7 +18,7 @@ def function(x):
     "decorator",
     [
         jit.ignore, jit.ignore(drop=True), jit.ignore(), jit.unused, jit.export, jit.script_method, compiler.disable,
-        compiler.disable(recursive=False), compiler.allow_in_graph, compiler.assume_constant_result, fx.wrap,
+        compiler.disable(recursive=False), compiler.allow_in_graph, compiler.assume_constant_result,
     ],
 )  # fmt: skip
 def test_what_they_mark_stays_what_it_is(decorator) -> None:
@@ -61,9 +61,3 @@ def test_questions() -> None:
     jit.trace(watched, polyad.ones(1))
     watched(polyad.ones(1))
     assert (seen[0], seen[-1]) == (True, False)
-
-
-@pytest.mark.parametrize("action", [fx.Proxy])
-def test_what_is_not_there_says_what_to_do(action) -> None:
-    with pytest.raises(NotImplementedError, match="polyad"):
-        action()

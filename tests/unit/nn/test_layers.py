@@ -505,3 +505,37 @@ def test_gradients_of_convolutions_by_themselves(dims):
         assert not getattr(nn.grad, f"conv{dims}d_input")(input.shape, weight, g, **settings).requires_grad
     with pytest.raises(RuntimeError, match=f"conv{dims}d"):
         getattr(nn.grad, f"conv{dims}d_input")((2, 3, *[5] * dims), weight, g, **settings)
+
+
+@pytest.mark.parametrize(
+    "layer",
+    [
+        nn.BatchNorm2d(4),
+        nn.BatchNorm2d(4).eval(),
+        nn.GroupNorm(2, 4),
+        nn.Conv2d(4, 4, 3),
+        nn.MaxPool2d(2),
+        nn.AvgPool2d(2),
+        nn.PReLU(4),
+        nn.ReLU(),
+        nn.Upsample(scale_factor=2),
+    ],
+    ids=repr,
+)
+def test_channels_stay_innermost_in_memory(layer):
+    x = filled(2, 4, 6, 6)
+    there = layer(x)
+    here = layer(x.contiguous(memory_format=polyad.channels_last))
+    assert here.is_contiguous(memory_format=polyad.channels_last)
+    assert not there.is_contiguous(memory_format=polyad.channels_last)
+    polyad.testing.assert_close(here, there, check_stride=False)
+
+
+def test_instance_norm_takes_no_eps():
+    assert nn.InstanceNorm1d(2, eps=0)(polyad.tensor([[[1.0, 3.0], [2.0, 6.0]]])).tolist() == [[[-1, 1], [-1, 1]]]
+
+
+@pytest.mark.parametrize(("dim", "sizes"), [("a", (2, 3)), (1, (2.0, 3)), (1, (("a", 2), ("b", 3))), (1, 6)])
+def test_unflatten_wants_whole_numbers(dim, sizes):
+    with pytest.raises(TypeError, match="Unflatten: "):
+        nn.Unflatten(dim, sizes)

@@ -127,3 +127,12 @@ def test_first_inputs_that_do_not_fit():
 def test_computing_with_an_unknown_shape_is_a_value_error_too():
     with pytest.raises(ValueError, match="shape is not known"):
         polyad.add(nn.UninitializedParameter(), 1)
+
+
+def test_an_optimizer_takes_parameters_before_they_have_a_shape():
+    layer = nn.LazyLinear(1, bias=False)
+    optimizer = polyad.optim.SGD(layer.parameters(), lr=0.5)
+    layer(polyad.ones(2, 3)).sum().backward()
+    before = layer.weight.detach().clone()
+    optimizer.step()
+    assert polyad.equal(layer.weight, before - 1.0)

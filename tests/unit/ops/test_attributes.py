@@ -37,7 +37,7 @@ def test_a_twin_that_overwrites_tells_errors_under_its_own_name():
         F.elu_(polyad.zeros(2), inplace=False)
 
 
-@pytest.mark.parametrize("name", ["to_sparse", "to_sparse_coo", "to_sparse_csr", "to_sparse_bsc"])
-def test_there_are_no_sparse_tensors(name):
-    with pytest.raises(NotImplementedError, match=f"{name}: tensors are dense\n"):
+@pytest.mark.parametrize("name", ["coalesce", "indices", "values", "crow_indices", "is_coalesced"])
+def test_a_dense_tensor_has_no_parts(name):
+    with pytest.raises(RuntimeError, match=f"{name}: expected a sparse tensor"):
         getattr(polyad.ones(2), name)()

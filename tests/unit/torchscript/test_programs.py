@@ -181,7 +181,8 @@ def test_lists_of_the_caller_stay_as_they_are() -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "kind"), [("raise ValueError('bad')", ValueError), ("return [1][x]", IndexError), ("return 1 // x", ZeroDivisionError)]
+    ("body", "kind"),
+    [("raise ValueError('bad')", ValueError), ("return [1][x]", IndexError), ("return 1 // x", ZeroDivisionError)],
 )
 def test_what_goes_wrong_is_an_error_of_both_kinds(body: str, kind: type[Exception]) -> None:
     unit = jit.CompilationUnit(f"def f(x: int) -> int:\n    if x >= 0:\n        {body}\n    return x")
@@ -223,7 +224,9 @@ REFUSED = [
 def test_a_refused_program(program: str, message: str, place: str) -> None:
     import re
 
-    with pytest.raises(CompileError, match=message if "(" not in message else re.escape(message.split("(")[0])) as found:
+    with pytest.raises(
+        CompileError, match=message if "(" not in message else re.escape(message.split("(")[0])
+    ) as found:
         jit.CompilationUnit(program)
     shown = str(found.value)
     assert place in shown

@@ -10,7 +10,7 @@ import numpy as np
 
 from polyad.backend import Kernel, TensorType
 from polyad.backend.interface import Signature
-from polyad.base.dtypes import bfloat16, bool_, float16
+from polyad.base.dtypes import INTEGER, bfloat16, bool_, float16
 
 from ...quiet import thread
 from ...workers import spread
@@ -65,7 +65,34 @@ def vector_product(a: Any, b: Any) -> Any:
     return thread.run(_matmul, a, b, order="C")
 
 
-def _in_float32(multiply: Callable[..., Any]) -> Callable[[Signature], Any]:
+EXACT = 1 << 53
+"""Whole numbers up to here are float64s, so that sums which stay below are exact in any order."""
+
+BY_FLOATS = 1 << 12
+"""From how many multiplications on integers are worth converting for BLAS."""
+
+
+def _magnitude(a: Any) -> int:
+    """The largest absolute value, or what the dtype allows where that will do."""
+    if a.dtype.itemsize < 4:
+        return 1 << 8 * a.dtype.itemsize
+    return max(abs(int(a.max())), abs(int(a.min())))
+
+
+def _in_floats(multiply: Callable[..., Any]) -> Callable[..., Any]:
+    """*multiply* of integers, by way of float64 where every sum is exact there: NumPy's own loop uses no BLAS."""
+
+    def whole(a: Any, b: Any, *transposed: bool) -> Any:
+        inner = a.shape[-2] if transposed and transposed[0] else a.shape[-1]
+        if a.size * b.size >= BY_FLOATS * max(inner, 1) and _magnitude(a) * _magnitude(b) * inner < EXACT:
+            product = multiply(a.astype(np.float64), b.astype(np.float64), *transposed)
+            return product.astype(np.int64).astype(a.dtype, copy=False)
+        return multiply(a, b, *transposed)
+
+    return whole
+
+
+def _by_dtype(multiply: Callable[..., Any]) -> Callable[[Signature], Any]:
     """Half types are multiplied in float32, and bool not at all."""
 
     def half(a: Any, b: Any, *transposed: bool) -> Any:
@@ -75,12 +102,16 @@ def _in_float32(multiply: Callable[..., Any]) -> Callable[[Signature], Any]:
     def specialize(types: Signature) -> Any:
         type_ = types[0]
         assert isinstance(type_, TensorType)
-        return half if type_.dtype in (float16, bfloat16) else None if type_.dtype is bool_ else multiply
+        if type_.dtype in (float16, bfloat16):
+            return half
+        if type_.dtype.category == INTEGER:
+            return _in_floats(multiply)
+        return None if type_.dtype is bool_ else multiply
 
     return specialize
 
 
 KERNELS = {
-    "gemm": Kernel(gemm, specialize=_in_float32(gemm)),
-    "vector_product": Kernel(vector_product, specialize=_in_float32(vector_product)),
+    "gemm": Kernel(gemm, specialize=_by_dtype(gemm)),
+    "vector_product": Kernel(vector_product, specialize=_by_dtype(vector_product)),
 }

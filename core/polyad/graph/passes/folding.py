@@ -20,12 +20,19 @@ LARGEST: Final = 1 << 20
 """Memory of more bytes is computed anew each time rather than held on to."""
 
 
-def fold_constants(graph: Graph) -> Graph:
+def fold_constants(graph: Graph, parameters: bool = False) -> Graph:
     """*graph* with constants in place of calls that have no tensors from outside, if nobody writes to what they give,
     or gets it: what is returned is new memory on each replay.
+
+    With *parameters* tensors from outside count as constants where they are not written: for an export, which has them
+    as they are now.
     """
-    busy = held(graph) | written(graph)
+    writes = written(graph)
+    busy = held(graph) | writes
     found: dict[int, Tensor] = {}
+    if parameters:
+        fixed = [one for one in graph.constants if one.value.storage.number not in writes]
+        found = {one.value.number: one.tensor for one in fixed}
     gone = set()
     for at, node in enumerate(graph.nodes):
         if not _same_each_time(graph, node) or not set(node.uses) <= found.keys():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...arguments import check_type
 from ...tensor import Tensor
 from ...tensor.tensor import check_tensor
 from .module import Module
@@ -50,8 +51,12 @@ class Unflatten(Module):
 
     def __init__(self, dim: int, unflattened_size: Sequence[int]) -> None:
         super().__init__()
-        self.dim = dim
-        self.unflattened_size = tuple(unflattened_size)
+        self.dim = check_type("Unflatten", "dim", dim, int, "a whole number")
+        check_type("Unflatten", "unflattened_size", unflattened_size, (tuple, list), "a tuple")
+        self.unflattened_size = tuple(
+            check_type("Unflatten", "unflattened_size", size, int, "a tuple of whole numbers")
+            for size in unflattened_size
+        )
 
     def forward(self, input: Tensor) -> Tensor:
         check_tensor(input, type(self).__name__, "input")

@@ -1,4 +1,4 @@
-"""Lookup tables of vectors. Gradients of tables are dense: ``sparse=True`` is taken and changes nothing."""
+"""Lookup tables of vectors, whose gradients are dense, or with ``sparse=True`` sparse tensors."""
 
 from __future__ import annotations
 
@@ -89,7 +89,8 @@ class Embedding(_Table):
         max_norm: vectors that are looked up and are longer are shortened to it first, in the weight itself.
         norm_type: the norm's exponent.
         scale_grad_by_freq: divide a vector's gradient by how often it is looked up.
-        sparse: changes nothing: gradients are dense.
+        sparse: give *weight* sparse gradients, which hold the rows that were looked up (`polyad.sparse`); for
+            `SparseAdam`, `SGD` and `Adagrad`.
 
     Raises:
         ValueError: *padding_idx* is no symbol.

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...backend import TensorType
+from ...base import provided
 from ...base.dtypes import INTEGER, DType, dtype_of_number, get_default_dtype, int64
 from ...base.memory_formats import (
     MemoryFormat,
@@ -17,6 +18,7 @@ from ...base.memory_formats import (
     copy_strides,
     format_strides,
     preserve_format,
+    strided,
 )
 from ...base.shapes_and_strides import Shape, Strides, check_sizes, contiguous_strides, normalize_shape, reach
 from ...base.state import state, warn_user
@@ -29,6 +31,7 @@ from ...dispatch.structure import creation
 from ...dispatch.views import layout_of
 from ...errors import ArgumentError, ArgumentTypeError, DeviceError, OptionError, ShapeError, wrong_type
 from ...tensor import Tensor
+from ...tensor.pending import settle
 from ...tensor.tensor import check_tensor
 from ...transforms.wrapped import Wrapped
 from ..memory.copying import element
@@ -132,11 +135,20 @@ def zeros(
     tensor([[0., 0.],
             [0., 0.]])
     """
-    check_layout(layout, "zeros")
     shape = check_sizes(normalize_shape(size, "zeros"), "zeros")
+    if layout is not None and layout is not strided:
+        return _sparse("zeros", layout, shape, dtype, device, requires_grad)
     return with_options(
         _full(shape, 0, dtype or get_default_dtype(), registry.resolve_device(device)), requires_grad, pin_memory
     )
+
+
+def _sparse(op: str, layout: Any, shape: Shape, dtype: Any, device: Any, requires_grad: bool | None) -> Tensor:
+    """A tensor without specified elements, in a sparse layout."""
+    made: Tensor = provided.sparse_zeros(
+        op, layout, shape, dtype or get_default_dtype(), registry.resolve_device(device)
+    )
+    return with_options(made, requires_grad, False)
 
 
 @function(method=False, dtype_of_out=True)
@@ -181,8 +193,9 @@ def empty(
     >>> polyad.empty(2, 3, 4, 5, memory_format=polyad.channels_last).stride()
     (60, 1, 15, 3)
     """
-    check_layout(layout, "empty")
     shape = check_sizes(normalize_shape(size, "empty"), "empty")
+    if layout is not None and layout is not strided:
+        return _sparse("empty", layout, shape, dtype, device, requires_grad)
     memory_format = check_format(memory_format, "empty", contiguous_format)
     if memory_format is preserve_format:
         raise ShapeError("empty: there is nothing whose memory format to preserve", fix="use contiguous_format")
@@ -484,6 +497,7 @@ def tensor(
 
     if isinstance(data, Tensor):
         result = data.detach().to(dtype=dtype, device=device, copy=True)
+        settle(result)
         return with_options(result.clone() if result._storage is not None else result, requires_grad, pin_memory)
     if _describes_gpu_memory(data):
         from ...interop.cuda_array import shared_with

@@ -79,6 +79,9 @@ def segment_reduce(
     return where(sizes > 0, result / sizes.clamp(min=1), empty)  # type: ignore[no-any-return]
 
 
+_segment_reduce = segment_reduce  # as libraries name it
+
+
 def _offsets(data: Tensor, lengths: Tensor | None, offsets: Tensor | None, axis: int, unsafe: bool) -> Tensor:
     """Where segments begin and the last ends, checked."""
     name, given = ("lengths", lengths) if offsets is None else ("offsets", offsets)

@@ -18,6 +18,7 @@ from ...dispatch.op import method
 from ...errors import ArgumentTypeError, IndexOutOfRange, NotSupported, ShapeError, safe_repr, wrong_type
 from ...interop.numpy import from_file
 from ...tensor import Tensor
+from ...tensor.pending import settle
 from ...tensor.storage import Storage, ViewOf
 from ...tensor.tensor import check_tensor
 
@@ -361,7 +362,7 @@ def untyped_storage(self: Tensor) -> UntypedStorage:
     >>> x[1:].untyped_storage() == x.untyped_storage(), x[1:].untyped_storage().nbytes()
     (True, 16)
     """
-    check_tensor(self, "untyped_storage", "self")
+    settle(check_tensor(self, "untyped_storage", "self"))
     return UntypedStorage._of(self._storage or self._make_storage(), self._type)
 
 

@@ -1,6 +1,6 @@
 """Vectors looked up by number, one by one or in bags, and numbers as unit vectors.
 
-Gradients of tables are dense: ``sparse=True`` is taken for what it is, a wish, and changes nothing.
+Gradients of tables are dense, but with ``sparse=True`` that of a leaf is sparse (`polyad.sparse`).
 """
 
 from __future__ import annotations
@@ -10,14 +10,17 @@ from functools import partial
 from typing import Any
 
 from ...backend.bounds import ElementOutOfRange, out_of_range
+from ...base import provided
 from ...base.dtypes import INTEGER, int64
 from ...base.shapes_and_strides import Shape
+from ...base.state import state
 from ...dispatch.forward import linear_in, multilinear
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import first
 from ...dispatch.structure import Indexing, contraction, indexing, opaque
 from ...errors import ArgumentError, DTypeError, NoData, NotSupported, ShapeError, safe_repr
 from ...history.grad_mode import no_grad
+from ...history.node import Leaf
 from ...tensor import Tensor
 from ...tensor.tensor import check_room, check_tensor, has_data
 from ..creation.factories import _full, arange
@@ -135,7 +138,8 @@ def embedding(
 
     The row *padding_idx* gets no gradient. With *max_norm*, rows that are looked up and whose *norm_type*-norm is
     larger are shortened to it first, in *weight* itself. With *scale_grad_by_freq* a row's gradient is divided by how
-    often it is looked up. The gradient is dense whatever *sparse* says.
+    often it is looked up. With *sparse* the gradient of a *weight* that is a leaf is a sparse tensor, which holds the
+    rows that were looked up; others get dense ones.
 
     Raises IndexError for an index out of range, RuntimeError for an input that is not integer or a weight that is no
     matrix.
@@ -149,7 +153,22 @@ def embedding(
     check_room("embedding", (*input._array.shape, weight._array.shape[1]), weight)
     if max_norm is not None:
         _renormalize("embedding", weight, input, max_norm, norm_type)
+    if sparse and _takes_sparse(weight):
+        rows = provided.sparse_rows(weight, _in_range("embedding", input, weight), padding, bool(scale_grad_by_freq))
+        return _reshape(rows, (*input._array.shape, weight._array.shape[1]))
     return _embedding(weight, input, padding, bool(scale_grad_by_freq))
+
+
+def _takes_sparse(weight: Tensor) -> bool:
+    """Whether the gradient of *weight* may be sparse: it is added to that of a leaf, and nothing is recorded."""
+    return weight._node.__class__ is Leaf and state.grad_enabled and not state.modes
+
+
+def _in_range(op: str, input: Tensor, weight: Tensor) -> Tensor:
+    """*input* as a vector; raises IndexError unless it names rows of *weight*."""
+    rows = weight._array.shape[0]
+    check_all((input >= 0) & (input < rows), partial(_wrong_index, op, rows), input, input=input, weight=weight)
+    return _reshape(input, (input.numel(),))
 
 
 # ------------------------------------------------------------------------------------------------ bags
@@ -333,7 +352,7 @@ def embedding_bag(
         if spare and has_data(index):  # how large bags are is waited for in any case, which saves much work
             rows = weight._array.shape[0]
             inside = (index >= 0) & (index < rows)
-            check_all(inside, partial(_wrong_index, rows), index, input=input, weight=weight)
+            check_all(inside, partial(_wrong_index, op, rows), index, input=input, weight=weight)
             counted = ((bag < bags) & (index != padding)).nonzero().reshape(-1)
             index, bag = index.index_select(0, counted), bag.index_select(0, counted)
         return _bag_max(weight, index, bag, bags)
@@ -342,7 +361,11 @@ def embedding_bag(
         bag = _where(index == padding, bags, bag)
         if factors is not None:
             factors = _where(bag < bags, factors, 0)
-    total = _bag_sum(weight, index, bag, factors, bags, bool(scale_grad_by_freq), spare)
+    table, by_frequency = weight, bool(scale_grad_by_freq)
+    if sparse and _takes_sparse(weight):
+        table = provided.sparse_rows(weight, _in_range(op, index, weight), padding, by_frequency)
+        index, by_frequency = arange(index._array.shape[0], device=index.device), False
+    total = _bag_sum(table, index, bag, factors, bags, by_frequency, spare)
     if mode == "sum":
         return total
     counts = _bag_starts(bag, bags + spare)[0].narrow(0, 0, bags)
@@ -399,8 +422,8 @@ def _read_bags(input: Tensor, offsets: Any, include_last: bool) -> tuple[Tensor,
     return arange(bags, device=input.device) * size, bags
 
 
-def _wrong_index(rows: int, position: tuple[int, ...], value: int) -> ElementOutOfRange:
-    return out_of_range("embedding_bag", "input", position, value, rows)
+def _wrong_index(op: str, rows: int, position: tuple[int, ...], value: int) -> ElementOutOfRange:
+    return out_of_range(op, "input", position, value, rows)
 
 
 @function(namespace="nn.functional", also={"input": "tensor"})

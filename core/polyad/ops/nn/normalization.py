@@ -27,6 +27,7 @@ from ...tensor.tensor import check_tensor
 from ..creation.factories import zeros
 from ..declaring.half_types import HALF_TYPES, half_to_float32
 from ..declaring.shape_rules import channels_in_front
+from ..declaring.windows import arranged
 from ..linalg.norms import _order, norm_over
 from ..pointwise.arithmetic import _div
 from ..pointwise.clamp import _clamp
@@ -272,7 +273,7 @@ def batch_norm(
                 operands={"input": input},
                 fix="pass them, or training=True",
             )
-        return _batch_norm_by(input, running_mean, running_var, weight, bias, eps)
+        return arranged(_batch_norm_by(input, running_mean, running_var, weight, bias, eps), input)
     if count == 1:
         raise ArgumentError(
             "batch_norm: one value a channel has no variance to train on",
@@ -284,6 +285,7 @@ def batch_norm(
         none = zeros(shape[1], dtype=input.dtype, device=input.device)
         return _batch_norm_by(input, none, none, weight, bias, eps)
     out, mean, variance = _batch_norm(input, weight, bias, eps)
+    out = arranged(out, input)
     if running_mean is not None:
         running_mean.mul_(1 - momentum).add_(mean.detach(), alpha=momentum)
     if running_var is not None:
@@ -441,7 +443,8 @@ def group_norm(
             fix="use fewer groups, or more positions or samples",
         )
     rows = half_to_float32(input).reshape(shape[0] * num_groups, -1)
-    return _affine(_layer_norm(rows, None, None, 1, eps)[0].reshape(shape), scale, shift).to(input.dtype)
+    out = _affine(_layer_norm(rows, None, None, 1, eps)[0].reshape(shape), scale, shift).to(input.dtype)
+    return arranged(out, input)
 
 
 @function(namespace="nn.functional")
@@ -489,7 +492,7 @@ def instance_norm(
     channels = {"running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias}
     _check_channels("instance_norm", input, **channels)
     _check_dtypes("instance_norm", input, **channels)
-    _check_eps("instance_norm", eps, True)
+    _check_eps("instance_norm", eps, False)
     count, positions = shape[0], math.prod(shape[2:])
     if not math.prod(shape):
         scale, shift = _beside(weight, len(shape)), _beside(bias, len(shape))

@@ -207,7 +207,7 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
         if value:
             check_fits("pad", value, input._type.dtype)
         result = _pad_constant(input, tuple(by_dim), 0 if value is None else value)
-        return arranged(result, input) if len(shape) > 3 or not any(by_dim) else result
+        return arranged(result, input) if len(shape) > 3 or (len(shape) == 3 and not any(by_dim)) else result
     if mode not in _MODES:
         raise NotSupported(
             f"pad: mode {safe_repr(mode)} is unknown",

@@ -26,6 +26,7 @@ from ...dispatch.views import layout_of
 from ...dispatch.windows import complex_of_parts
 from ...errors import DTypeError, ShapeError
 from ...tensor import Tensor
+from ...tensor.pending import settle
 from ...tensor.tensor import check_tensor
 from ..creation.factories import _full, full_like, zeros_like
 from ..memory.copying import copy_, fill_
@@ -297,7 +298,8 @@ def resolve_conj(input: Tensor) -> Tensor:
     >>> polyad.resolve_conj(polyad.tensor([1 + 2j]).conj())
     tensor([1.-2.j])
     """
-    storage = check_tensor(input, "resolve_conj", "input")._storage
+    settle(check_tensor(input, "resolve_conj", "input"))
+    storage = input._storage
     return input if storage is None or storage.conjugate_of is None else input.clone()
 
 

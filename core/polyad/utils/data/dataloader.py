@@ -20,7 +20,7 @@ from polyad.random.generator import Generator
 from polyad.tensor import Tensor
 from polyad.utils.data.collate import default_collate, default_convert, like
 from polyad.utils.data.dataset import Dataset, IterableDataset
-from polyad.utils.data.loading import Epoch, FromWorkers, InProcess, checked_state
+from polyad.utils.data.loading import BatchIterator, Epoch, FromWorkers, InProcess, checked_state
 from polyad.utils.data.sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, checked_count
 from polyad.utils.data.workers.pool import Pool
 from polyad.utils.data.workers.process import Job
@@ -29,6 +29,13 @@ from polyad.utils.data.workers.starting import Start, checked_context
 __all__ = ["DataLoader"]
 
 T = TypeVar("T")
+
+# What ``iter(loader)`` gives, under PyTorch's names, for programs that ask which it is.
+_BaseDataLoaderIter, _SingleProcessDataLoaderIter, _MultiProcessingDataLoaderIter = (
+    BatchIterator,
+    InProcess,
+    FromWorkers,
+)
 
 _FIXED = frozenset({"batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers"})
 

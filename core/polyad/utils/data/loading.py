@@ -85,7 +85,7 @@ class Epoch:
         }
 
 
-class _Iterator:
+class BatchIterator:
     """What ``iter(loader)`` gives."""
 
     def __init__(self, loader: DataLoader[Any], epoch: Epoch) -> None:
@@ -99,7 +99,7 @@ class _Iterator:
         return len(self._loader)
 
 
-class InProcess(_Iterator):
+class InProcess(BatchIterator):
     """Reads each batch when the loop asks for it."""
 
     def __init__(self, loader: DataLoader[Any], epoch: Epoch) -> None:
@@ -123,7 +123,7 @@ class InProcess(_Iterator):
         raise StopIteration
 
 
-class FromWorkers(_Iterator):
+class FromWorkers(BatchIterator):
     """Has workers read ahead, each as many batches as ``prefetch_factor`` says.
 
     Batches go to workers in turn, and the next batch that a worker gets is sent when the loop takes its oldest: so

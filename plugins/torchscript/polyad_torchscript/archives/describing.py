@@ -19,9 +19,9 @@ from ..modules.recursive import RecursiveScriptModule
 from ..running.values import DTYPES
 from ..types import types as t
 from ..types.types import Type
-from .objects import NamedValue, ScriptObject
+from .objects import NamedValue, ScriptObject, Typed
 from .program import Program
-from .writing import Typed
+from .scripted import texts_of, texts_of_functions
 
 __all__ = ["described"]
 
@@ -36,8 +36,6 @@ def described(one: Any) -> Program:
     if unit is not None:
         root = _Objects().of(one)
         return Program(dict(unit._texts), root, list(unit.constants), one.original_name)
-    from .scripted import texts_of
-
     texts, constants = texts_of(one)
     return Program(texts, _Objects().of(one), constants, one.original_name)
 
@@ -56,8 +54,6 @@ def _of_function(one: ScriptFunction, unit: Any) -> Program:
         texts |= {home: text for home, text in unit._texts.items() if home != "__torch__"}
         constants = list(unit.constants)
     else:
-        from .scripted import texts_of_functions
-
         more, constants = texts_of_functions(printed)
         for home, text in more.items():
             texts[home] = texts.get(home, "") + text

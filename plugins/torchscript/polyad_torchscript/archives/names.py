@@ -50,6 +50,8 @@ def public_function(name: str) -> tuple[str, Callable[..., Any]] | None:
 class ArchiveResolver(TextResolver):
     """The names in the texts of one archive."""
 
+    lists_as_defaults = True  # as PyTorch writes them
+
     def name(self, checker: Any, name: str, place: Place) -> Value | None:
         """What a name means that a function does not set."""
         if name == "torch":

@@ -11,7 +11,7 @@ from typing import Any
 
 from polyad.serialization.pickles import CalledWithOne, Known, Pending, PickleError
 
-__all__ = ["PROGRAM", "NamedValue", "ScriptClasses", "ScriptObject", "TYPED"]
+__all__ = ["PROGRAM", "TYPED", "NamedValue", "ScriptClasses", "ScriptObject", "Typed"]
 
 PROGRAM = "__torch__"
 """The package that holds a program's classes and functions."""
@@ -35,6 +35,13 @@ class NamedValue:
 
     def __init__(self, name: str, arguments: tuple[Any, ...]) -> None:
         self.name, self.arguments = name, arguments
+
+
+class Typed:
+    """A list or dict to be written, with its type as TorchScript writes it."""
+
+    def __init__(self, value: Any, type_text: str) -> None:
+        self.value, self.type_text = value, type_text
 
 
 class _ClassName(CalledWithOne):

@@ -19,7 +19,7 @@ from ..running.operators import implementation
 from ..types import types as t
 from ..types.types import Type
 from .names import ArchiveResolver, public_function
-from .objects import NamedValue
+from .objects import NamedValue, Typed
 
 __all__ = ["ArchiveUnit"]
 
@@ -98,6 +98,8 @@ class ArchiveUnit(TextUnit):
 
     def value(self, kind: Type, value: Any) -> Any:
         """*value*, of a pickle, as what a program has for *kind*: members of enumerations and NamedTuples are made."""
+        if isinstance(value, Typed):
+            value = value.value
         if isinstance(value, NamedValue):
             of = self.class_named(value.name)
             try:

@@ -1,7 +1,7 @@
 """Programs written as TorchScript archives, which PyTorch reads, too.
 
-A pickle has lists and dicts with their types: an attribute that holds any is given as `Typed`. Tensors that share
-memory do so in the file.
+A pickle has lists and dicts with their types: an attribute that holds any is given as
+`Typed`. Tensors that share memory do so in the file.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from polyad.serialization.container import swapped
 from polyad.serialization.pytorch_writer import Name, Pickler, Tensors
 from polyad.tensor import Tensor
 
-from .objects import NamedValue, ScriptObject
+from .objects import NamedValue, ScriptObject, Typed
 from .program import Program
 
-__all__ = ["Typed", "members_of"]
+__all__ = ["members_of"]
 
 VERSION = 10
 """Of the format: the newest, in which operators do what they do today."""
@@ -29,13 +29,6 @@ _BUILT = {
     "List[Tensor]": "build_tensorlist",
 }  # fmt: skip
 _HOME = "torch.jit._pickle"
-
-
-class Typed:
-    """A list or dict with its type as TorchScript writes it."""
-
-    def __init__(self, value: Any, type_text: str) -> None:
-        self.value, self.type_text = value, type_text
 
 
 class _ProgramPickler(Pickler):

@@ -108,6 +108,7 @@ class _Printer:
         self.found = found
         self.lines: list[str] = []
         self.indent = 0
+        self.result: t.Type = t.NONE
 
     # ----------------------------------------------------------------------------------------------- statements
 
@@ -148,7 +149,9 @@ class _Printer:
         head = "  " * indent + f"def {function.name}("
         joined = (",\n" + " " * len(head)).join(arguments)
         self.lines.append(f"{head}{joined}) -> {self.type(function.signature.result or t.NONE)}:")
+        before, self.result = self.result, function.signature.result or t.NONE
         self.block(function.body)
+        self.result = before
         self.indent = 0
 
     def block(self, statements: list[tree.Statement]) -> None:
@@ -214,7 +217,9 @@ class _Printer:
 
     def _statement_Raise(self, one: tree.Raise) -> None:
         message = '""' if one.message is None else self.text(one.message)
-        self.line(f"ops.prim.RaiseException({message})")
+        kind = "" if one.kind is None else f', "builtins.{one.kind.__name__}"'
+        self.line(f"ops.prim.RaiseException({message}{kind})")
+        self.line("return " + ("None" if self.result == t.NONE else f"uninitialized({self.type(self.result)})"))
 
     def _statement_Assert(self, one: tree.Assert) -> None:
         message = '"AssertionError: "' if one.message is None else self.text(one.message)
@@ -372,6 +377,8 @@ class _Printer:
         return f"^{one.name}({', '.join(map(self.text, one.arguments))})"
 
     def _NativeCall(self, one: tree.NativeCall) -> str:
+        if one.name in GRAD_MODES:
+            return f"{GRAD_MODES[one.name]}()"
         given = [self.text(part) for part in one.arguments] + [
             f"{key}={self.text(part)}" for key, part in one.named.items()
         ]
@@ -421,6 +428,8 @@ class _Printer:
         return self.text(part)
 
 
+GRAD_MODES = {name: f"__torch__.torch.autograd.grad_mode.{name}" for name in ("no_grad", "enable_grad")}
+"""The classes that programs have for contexts of polyad's."""
 _MEMORY_FORMATS = {"contiguous_format": 0, "preserve_format": 1, "channels_last": 2, "channels_last_3d": 3}
 
 

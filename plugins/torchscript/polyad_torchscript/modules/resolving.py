@@ -26,6 +26,7 @@ from ..checking.values import (
     OperatorValue,
     Plain,
     PythonValue,
+    SpecialValue,
     TupleValue,
     UnusableValue,
     Value,
@@ -114,6 +115,14 @@ def _same_functions() -> set[Any]:
     return {getattr(nn.functional, name) for name in names if hasattr(nn.functional, name)}
 
 
+_CASTS = {
+    "float": polyad.float32, "double": polyad.float64, "half": polyad.float16, "bfloat16": polyad.bfloat16,
+    "long": polyad.int64, "int": polyad.int32, "short": polyad.int16, "char": polyad.int8, "byte": polyad.uint8,
+    "bool": polyad.bool,
+}  # fmt: skip
+"""Methods of tensors that give another dtype."""
+
+
 class Resolver:
     """The names of one function of Python.
 
@@ -122,6 +131,9 @@ class Resolver:
         names: what the function sees, closures before globals.
         owner: the class whose method it is, for ``super()``.
     """
+
+    lists_as_defaults = False
+    """Whether a default may be a list."""
 
     def __init__(self, program: Any, names: Mapping[str, Any], owner: Any = None) -> None:
         self.program, self.names, self.owner = program, names, owner
@@ -197,6 +209,14 @@ class Resolver:
         """A method of a tensor, a list, a dict, a string or a number, which is an operator."""
         operator = f"aten::{name}"
         if object.type == t.TENSOR:
+            if name in _CASTS:
+                dtype = tree.Constant(t.DTYPE, object.place, _CASTS[name])
+                return SpecialValue(
+                    name,
+                    lambda checker, given, named, place: Plain(
+                        checker.operator(("aten::to",), [object, dtype], {}, place)
+                    ),
+                )
             if name in ("tolist", "item") or known(operator):
                 if name == "item":
                     return OperatorValue("aten::item", first=object)
@@ -373,7 +393,7 @@ class Resolver:
             default = NO_DEFAULT if value is None else self._evaluated(value, place)
             arguments.append(Argument(one.arg, type_of(one), default, True))
         for one in arguments:
-            if isinstance(one.default, (list, dict, set)):
+            if isinstance(one.default, (list, dict, set)) and not self.lists_as_defaults:
                 raise CompileError(
                     f"script: Mutable default parameters are not supported: {node.name} has {one.name}={one.default!r}", place,
                     fix="use None, and make the value in the function",

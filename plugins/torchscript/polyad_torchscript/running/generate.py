@@ -388,7 +388,7 @@ class Writer:
                 continue
             argument = one.schema.arguments[position] if position < len(one.schema.arguments) else None
             made = self._argument(value, argument)
-            if argument is not None and (gap or argument.keyword_only or argument.name == "alpha"):
+            if argument is not None and (gap or argument.keyword_only):
                 keywords.append(ast.keyword(argument.name, made))
             else:
                 positional.append(made)

@@ -133,6 +133,9 @@ class Body:
         if isinstance(value, SizeRef):
             return self._size(value)
         if isinstance(value, Operation):
+            found = self._known_size(value)
+            if found is not None:
+                return found
             return Text(f"torch.{_SIGNS[value.sign]}({self.written(value.left)}, {self.written(value.right)})")
         if isinstance(value, Repeat):
             return Text(f"torch.mul([{self.written(value.item)}], {self.written(value.times)})")
@@ -140,10 +143,18 @@ class Body:
             return [self._spelled(item) for item in value]
         return value
 
-    def _size(self, ref: SizeRef) -> Text:
+    def _known_size(self, item: Any) -> Text | None:
+        """The text for a size that a tensor has."""
         for variable in self.variables.values():
-            if ref in variable.sizes:
-                return Text(f"torch.size({variable}, {variable.sizes.index(ref)})")
+            for dim, size in enumerate(variable.sizes):
+                if size.__class__ is item.__class__ and size == item:
+                    return Text(f"torch.size({variable}, {dim})")
+        return None
+
+    def _size(self, ref: SizeRef) -> Text:
+        found = self._known_size(ref)
+        if found is not None:
+            return found
         symbol = next(one for one in self.graph.symbols if one.name == ref.name)
         return Text(f"torch.size({self.tensor(symbol.value)}, {symbol.dim})")
 

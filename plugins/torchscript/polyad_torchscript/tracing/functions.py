@@ -104,8 +104,12 @@ bool) -> Tuple[Tensor, Tensor]:
     ),
     "rnn_sequence": Function(
         """\
-def rnn_sequence(gates: Tensor, weight: Tensor, hidden: Tensor, batch_sizes: List[int], reverse: bool, relu: bool) ->
-Tuple[Tensor, Tensor]:
+def rnn_sequence(gates: Tensor,
+    weight: Tensor,
+    hidden: Tensor,
+    batch_sizes: List[int],
+    reverse: bool,
+    relu: bool) -> Tuple[Tensor, Tensor]:
   inner = torch.t(weight)
   outs = annotate(List[Tensor], [])
   for place in __torch__.polyad.recurrent.steps(batch_sizes, reverse, ):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from polyad import nn
 from polyad.errors import AutogradError
 from polyad.graph import Graph
 from polyad.graph.structure import Ref, leaves_of
@@ -133,7 +134,7 @@ class _Writing:
         """Write the method of a call, and those of the calls in it."""
         body = Body(self, lambda number: self._held(region.path, number))
         given = self._arguments(region, body)
-        for item in region.items:
+        for item in [] if self._layer(region, body) else region.items:
             if isinstance(item, Region):
                 self._call(body, region, item)
             else:
@@ -149,6 +150,27 @@ class _Writing:
         lines = [f"  def {name}({head}) -> {kind}:", *[f"    {line}" for line in body.lines], f"    return {text}", ""]
         lines = "\n".join(lines).split("\n")
         self.methods[region.path][name] = lines
+
+    def _layer(self, region: Region, body: Body) -> bool:
+        """Write a call of a batch norm as one operator, which it is for PyTorch; whether it is such a call."""
+        module = self.modules[region.path]
+        kinds = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
+        if region.number < 0 or type(module) not in kinds or len(region.inputs) != 1 or len(region.outputs) != 1:
+            return False
+        uses_batch = module.training or module.running_mean is None
+        if uses_batch and module.running_mean is not None and module.momentum is None:
+            return False
+        held = {**module._parameters, **module._buffers}
+        read = {
+            name: None if held.get(name) is None else body.attribute((name,))
+            for name in ("weight", "bias", "running_mean", "running_var")
+        }
+        momentum = 0.0 if module.momentum is None else module.momentum
+        given = [body.tensor(region.inputs[0]), *read.values(), uses_batch, momentum, module.eps, True]
+        body.set(region.outputs[0], str(body.let(f"torch.batch_norm({', '.join(map(literal, given))})")))
+        if module.training and held.get("num_batches_tracked") is not None and module.track_running_stats:
+            body.let(f"torch.add_({body.attribute(('num_batches_tracked',))}, 1)")
+        return True
 
     def _arguments(self, region: Region, body: Body) -> list[str]:
         """The arguments of a method as text, with their types."""

@@ -10,10 +10,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from polyad.graph import Graph
+from polyad.graph.expressions import SizeRef, names_of
 from polyad.graph.graph import Node
 from polyad.graph.structure import Ref, leaves_of
 
 __all__ = ["Flow", "Region", "regions_of"]
+
+
+_SIZES_UNSAID = frozenset({"convolution_transposed"})
+"""Ops whose text has no sizes of results."""
 
 
 @dataclass(eq=False)
@@ -87,6 +92,7 @@ class Flow:
     """
 
     def __init__(self, graph: Graph) -> None:
+        self.graph = graph
         self.first: list[int] = []
         for value in graph.values:
             self.first.append(value.number if value.earlier is None else self.first[value.earlier])
@@ -104,14 +110,33 @@ class Flow:
         """Find inputs and outputs of *region* and of those in it; *holds* tells whether the module at a path reaches a
         constant by itself.
         """
+        for one in reversed(list(region.regions())):
+            if one.number >= 0:
+                self._use_sizes(one, self._inputs(one, holds))
         for one in region.regions():
             inside = range(one.begin, one.end)
-            for number, places in self.used.items():
-                is_made_here = self.made[number] in inside
-                if not is_made_here and any(at in inside for at in places) and not holds(one.path, number):
-                    one.inputs.append(number)
-                elif is_made_here and any(at not in inside for at in places):
-                    one.outputs.append(number)
-            one.outputs += [
-                number for number in self.returned if self.made[number] in inside and number not in one.outputs
+            one.inputs = self._inputs(one, holds)
+            made = [number for number, at in self.made.items() if at in inside]
+            one.outputs = [
+                number
+                for number in made
+                if number in self.returned or any(at not in inside for at in self.used.get(number, ()))
             ]
+
+    def _inputs(self, region: Region, holds: Callable[[str, int], bool]) -> list[int]:
+        inside = range(region.begin, region.end)
+        return [
+            number
+            for number, places in self.used.items()
+            if self.made[number] not in inside and any(at in inside for at in places) and not holds(region.path, number)
+        ]
+
+    def _use_sizes(self, region: Region, inputs: list[int]) -> None:
+        """Note that *region* uses the tensors off which it reads sizes that none of its inputs has."""
+        known = {item for number in inputs for item in self.graph.values[number].sizes if isinstance(item, SizeRef)}
+        nodes = [node for node in self.graph.nodes[region.begin : region.end] if node.name not in _SIZES_UNSAID]
+        wanted = names_of([node.args for node in nodes]) - {item.name for item in known}
+        for symbol in self.graph.symbols:
+            first = self.first[symbol.value]
+            if symbol.name in wanted and self.made[first] not in range(region.begin, region.end):
+                self.used.setdefault(first, []).append(region.begin)

@@ -585,6 +585,11 @@ def _searchsorted(call: Call, sequence: Any, values: Any, right: bool) -> Text:
     return call.torch("searchsorted", sequence, values, out_int32=False, right=right)
 
 
+@spells("distinct")
+def _distinct(call: Call, input: Any) -> Text:
+    return call.element(call.torch("_unique2", input), 0)
+
+
 @spells("repeat", "repeat_interleave", "nonzero", "masked_scatter", "cdist", "complex", "polar", "bincount")
 def _plain(call: Call, *values: Any) -> Text:
     return call.torch(call.name, *values)

@@ -19,9 +19,6 @@ from polyad.base.state import warn_user
 from polyad.errors import (
     ArgumentError,
     ArgumentTypeError,
-    BakedSize,
-    InvalidGraph,
-    NotSupported,
     PolyadError,
     safe_repr,
 )
@@ -29,10 +26,10 @@ from polyad.graph import Graph
 from polyad.graph.passes.dead import remove_dead
 from polyad.graph.structure import Ref, leaves_of, replace
 from polyad.history.grad_mode import no_grad
-from polyad.jit.capture import BakedValueWarning, capture
+from polyad.jit.capture import BakedValueWarning, capture, names_of_inputs
 from polyad.jit.general import generalise
 from polyad.nn import Module
-from polyad.random.generator import fork_rng
+from polyad.random.generator import Generator, fork_rng
 from polyad.tensor import Tensor
 from polyad.testing import assert_close
 
@@ -93,12 +90,26 @@ def _captured(function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], s
         _check_input(value)
     if not leaves_of((args, dict(kwargs)), Tensor):
         raise ArgumentTypeError("trace: no example input is a tensor", fix="pass example tensors")
-    try:
-        graph = generalise(function, args, dict(kwargs), dims="auto")
-    except (BakedSize, InvalidGraph, NotSupported):
-        graph = capture(function, *args, **kwargs)
+    args, kwargs = _copied(args), _copied(dict(kwargs))  # a tensor that is given twice is two arguments
+    graph = _general(function, args, kwargs)
     _check_result(graph.outputs, strict)
     return remove_dead(graph)
+
+
+def _general(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Graph:
+    """The graph for as many sizes of inputs as it holds for."""
+    names = names_of_inputs(function, (args, kwargs))
+    shapes = {names[id(tensor)]: tuple(tensor.shape) for tensor in leaves_of((args, kwargs), Tensor)}
+    batches = {name: {0: "batch"} for name, shape in shapes.items() if shape[:1] == (1,)}
+    tried: dict[str, dict[int, Any]] = {name: dict.fromkeys(range(len(shape)), ...) for name, shape in shapes.items()}
+    # Of a batch of one sample nothing tells that there may be more, but that the function takes more.
+    with_batches = {name: {**sizes, **batches.get(name, {})} for name, sizes in tried.items()}
+    for dims in [with_batches, batches, tried] if batches else [tried]:
+        try:
+            return generalise(function, args, kwargs, dims=dims)
+        except PolyadError:
+            continue  # the function does something else for other sizes
+    return capture(function, *args, **kwargs)
 
 
 def _check_result(structure: Any, strict: bool) -> None:
@@ -179,7 +190,7 @@ class Checks:
         """Warn (`TracerWarning`) where they differ; what the calls change of *module* and of generators is undone."""
         if not self.wanted:
             return
-        if graph.ends:
+        if any(leaves_of(node.args, Generator) for node in graph):
             warn_user(
                 "trace: the traced function draws random numbers: did you forget to call .eval() on your model? Its "
                 "results are not compared. To leave checks out, pass check_trace=False",

@@ -220,7 +220,7 @@ def multi_margin_loss(
     if weight is not None:
         short = short * weight.index_select(0, classes.flatten()).unsqueeze(1)
     loss = short.sum(1) / count
-    return loss.squeeze(0) if single and reduction == "none" else reduced(loss, reduction)
+    return loss.reshape(target.shape) if reduction == "none" else reduced(loss, reduction)
 
 
 @function(namespace="nn.functional")

@@ -26,7 +26,7 @@ def cosine(a, b, target, margin=0.0):
 
 def multi_margin(x, target, p=1, margin=1.0, weight=None):
     if x.ndim == 1:
-        return multi_margin(x[None], np.reshape(target, (1,)), p, margin, weight)[0]
+        return multi_margin(x[None], np.reshape(target, (1,)), p, margin, weight).reshape(np.shape(target))
     losses = np.zeros(len(x))
     for row, wanted in enumerate(target):
         others = np.delete(np.arange(x.shape[1]), wanted)
@@ -140,6 +140,15 @@ SAMPLES = [
         lambda x, target, p, margin, weight: multi_margin(x, target, p, margin, weight),
         lambda make: (*classes(make), 1, 5.0, make.positive((5,))),
         (0, 4),
+    ),
+    sample(
+        "multi_margin_loss",
+        "one sample, none",
+        multi_margin,
+        lambda make: (make((5,)), make.index((1,), 5)),
+        (0,),
+        margin=5.0,
+        reduction="none",
     ),
     sample(
         "multi_margin_loss",

@@ -1,0 +1,608 @@
+"""Recording a call: what the program calls, in order, and of what ops that consists.
+
+A `Recording` holds the program's own calls (`Call`), which later runs are compared with, and the nodes of a graph
+(`polyad.jit.capture`), in which backward passes are entered. Tensors have numbers in the order in which the program's
+calls show them first, so that two runs that call the same number their tensors alike.
+
+A call is one of three kinds. PROMISED: what comes back is known before it is computed. AT_ONCE: it makes a tensor of
+data of the host's, which needs nothing that is pending. BARRIER: all else, such as reading to the host: what is pending
+is computed first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from enum import Enum
+from functools import partial
+from typing import Any, NamedTuple
+
+from ..autograd.accumulation import ACCUMULATE_GRAD
+from ..autograd.gradients import BACKWARD, GRAD
+from ..backend.interface import TensorType
+from ..base.device import Device
+from ..base.dtypes import DType
+from ..base.memory_formats import MemoryFormat, MemoryLayout
+from ..base.state import UNDER_INFERENCE, state, user_line
+from ..devices.registry import tensor_type
+from ..dispatch.abstract import new_array
+from ..dispatch.effects import Effect, Record, Result
+from ..dispatch.modes import Mode
+from ..dispatch.op import Op
+from ..dispatch.views import layout_of
+from ..errors import NotSupported
+from ..graph.graph import Graph, Node
+from ..graph.structure import copied, leaves_of, replace
+from ..history.node import Leaf, Node as History, Output
+from ..jit.backward import _reached
+from ..jit.capture import Capture
+from ..nn.parameter import Buffer, Parameter
+from ..random.generator import Generator, default_generator
+from ..tensor import Tensor
+from ..tensor.tensor import SET_GRAD
+
+CLASSES = (Tensor, Parameter, Buffer)
+"""Tensors of other classes may answer calls in their own way, so runs with them are not compiled."""
+
+PLAIN = (bool, int, float, complex, str, type(None), DType, Device, MemoryFormat, MemoryLayout, type(Ellipsis))
+"""Arguments that are equal where they compare equal."""
+
+
+class Kind(Enum):
+    """How a call is answered in a later run."""
+
+    PROMISED = "its result is known before it is computed"
+    AT_ONCE = "it brings in data of the host's"
+    BARRIER = "what is pending is computed before it"
+
+
+class Slot(NamedTuple):
+    """Stands for a tensor that the run has met before, by its number."""
+
+    number: int
+
+
+class Outside(NamedTuple):
+    """What is expected of a tensor that the run meets here first and has not made.
+
+    Attributes:
+        memory: number of its memory; None if nothing else may show it.
+        history: "none", "leaf", or "recorded".
+    """
+
+    number: int
+    cls: type
+    kind: TensorType
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    history: str
+    view: type | None
+    memory: int | None
+
+
+class Made(NamedTuple):
+    """A new tensor that a call gives.
+
+    Attributes:
+        name: of the class of its history's node; None without history.
+        offset: of a view.
+    """
+
+    number: int
+    kind: TensorType
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    name: str | None
+    view: type | None
+    offset: int
+
+
+class Source(NamedTuple):
+    """Stands for a generator, with how many blocks of numbers the call draws from it."""
+
+    generator: Generator
+    blocks: int
+
+
+class Free(NamedTuple):
+    """Stands for a number of this class, which may differ from run to run."""
+
+    kind: type
+
+
+class Gradient(NamedTuple):
+    """What a backward pass did to ``.grad`` of a leaf.
+
+    Attributes:
+        leaf: number of the leaf.
+        before: what was there: None, a `Slot` or an `Outside`.
+        after: what is there: None if it is the same tensor as before.
+    """
+
+    leaf: int
+    before: Any
+    after: Made | None
+
+
+class Call:
+    """One call of the program's.
+
+    Attributes:
+        op, args: what was called, with `Slot` and the like in the places of tensors, generators, and numbers that vary.
+        flags: whether gradients were recorded, and whether it was in inference_mode.
+        kind: how it is answered.
+        result: what came back, with a `Slot` or `Made` in each tensor's place.
+        gradients: of a backward pass.
+        since: of a backward pass the first call that it goes back to.
+        writes: numbers of the tensors from outside whose memory has been written by then.
+        line: the user's line.
+        recorded: whether it recorded history.
+        autocast: whether it was made under autocast.
+    """
+
+    __slots__ = (
+        "args", "autocast", "flags", "gradients", "kind", "line", "op", "recorded", "result", "since", "writes",
+    )  # fmt: skip
+
+    op: Op | Effect
+    args: tuple[Any, ...]
+    flags: tuple[bool, bool]
+    kind: Kind
+    result: Any
+    gradients: tuple[Gradient, ...]
+    since: int
+    writes: tuple[int, ...]
+    line: str
+    recorded: bool
+    autocast: bool
+
+    def same_as(self, other: Call) -> bool:
+        """Whether both are the same call, with the same result."""
+        return (
+            self.op is other.op
+            and self.flags == other.flags
+            and self.kind is other.kind
+            and self.gradients == other.gradients
+            and self.writes == other.writes
+            and (self.kind is Kind.AT_ONCE or equal(self.args, other.args))
+            and equal(self.result, other.result)
+        )
+
+
+def equal(one: Any, other: Any) -> bool:
+    """Whether two arguments without tensors are the same: of one type and equal, or one object."""
+    if one is other:
+        return True
+    kind = type(one)
+    if kind is not type(other):
+        return isinstance(one, Free) and type(other) is one.kind
+    if kind is float:
+        return repr(one) == repr(other)  # 0.0 is not -0.0, and nan is nan
+    if kind in PLAIN:
+        return bool(one == other)
+    if isinstance(one, tuple):
+        return len(one) == len(other) and all(map(equal, one, other))
+    if kind is list:
+        return len(one) == len(other) and all(map(equal, one, other))
+    if kind is dict:
+        return list(one) == list(other) and all(map(equal, one.values(), other.values()))
+    return kind is slice and equal((one.start, one.stop, one.step), (other.start, other.stop, other.step))
+
+
+def history_of(tensor: Tensor) -> str:
+    """What a tensor from outside comes from, as `Outside` says it."""
+    node = tensor._node
+    return "none" if node is None else "leaf" if node.__class__ is Leaf else "recorded"
+
+
+def memory_of(tensor: Tensor) -> Any:
+    """What is one object for all tensors over the same memory; None if nothing else knows of the memory."""
+    storage = tensor._storage
+    return None if storage is None else (storage.origin or storage)
+
+
+def memory_number(outside: Outside) -> int:
+    """A number for the memory of a tensor from outside, which tensors that share it have in common."""
+    return -1 - outside.number if outside.memory is None else outside.memory
+
+
+def mapped(structure: Any, change: Callable[[Any], Any]) -> Any:
+    """*structure* with ``change(leaf)`` for each leaf, in containers of its own."""
+    kind = type(structure)
+    if kind is tuple:
+        return tuple([mapped(item, change) for item in structure])
+    if kind is list:
+        return [mapped(item, change) for item in structure]
+    if kind is dict:
+        return {key: mapped(item, change) for key, item in structure.items()}
+    if isinstance(structure, tuple) and not hasattr(structure, "_fields"):
+        return kind([mapped(item, change) for item in structure])
+    return change(structure)
+
+
+class Unfit(Exception):
+    """Why a run cannot be compared with later ones."""
+
+
+class Recorder(Capture):
+    """A mode that lets a run happen, and records it as a `Recording`.
+
+    Args:
+        whole: raise at a call that ends the program.
+    """
+
+    def __init__(self, whole: bool) -> None:
+        super().__init__()
+        self.recording = Recording()
+        self.unfit = ""
+        self._whole = whole
+        self._inside = False
+        self._nodes = (0, 0)
+        self._slots: dict[int, int] = {}
+        self._met: list[Tensor] = []
+        self._memories: dict[Any, int] = {}
+        self._outside: list[int] = []
+        self._gradients: list[tuple[Tensor, Any, Tensor | None]] = []
+        self._unclear = False
+        self._histories: dict[int, int] = {}
+        self._spent: dict[int, tuple[History, int]] = {}
+
+    option = Mode.option  # numbers that vary are found by comparing
+
+    def _read(self, op: Any, result: Any) -> Any:
+        return None
+
+    def dispatch(self, op: Op | Effect, args: tuple[Any, ...]) -> Any:
+        """Record the program's call; the calls inside of it are nodes alone."""
+        if self.unfit:
+            return op.call(*args)
+        if self._inside:
+            return self._within(op, args)
+        self._inside = True
+        try:
+            try:
+                call = self._begin(op, args)
+            except Unfit as error:
+                self.unfit = str(error)
+                return op.call(*args)
+            first, generator = len(self._draft.nodes), default_generator.drawn.advance(0)
+            sources = {one: one.drawn.advance(0) for one in leaves_of(args, Generator)}
+            result = super().dispatch(op, args)
+            self._nodes = first, len(self._draft.nodes)
+            try:
+                self._end(call, args, result, sources, generator)
+            except Unfit as error:
+                self.unfit = str(error)
+            return result
+        except Exception:
+            self.unfit = self.unfit or "an error was raised"
+            raise
+        finally:
+            self._inside = False
+
+    def _within(self, op: Op | Effect, args: tuple[Any, ...]) -> Any:
+        if op is not ACCUMULATE_GRAD:
+            self._unclear = self._unclear or op is SET_GRAD
+            return super().dispatch(op, args)
+        before = args[0]._grad
+        result = super().dispatch(op, args)
+        self._gradients.append((args[0], before, result))
+        return result
+
+    # ------------------------------------------------------------------------------------------------ a call
+
+    def _begin(self, op: Op | Effect, args: tuple[Any, ...]) -> Call:
+        call = Call()
+        call.op, call.line = op, user_line()
+        call.flags = state.grad_enabled, state.no_modes is UNDER_INFERENCE
+        call.autocast = state.autocast is not None
+        call.gradients, call.since, call.recorded = (), 0, False
+        self._gradients, self._unclear = [], False
+        call.kind = _kind_of(op)
+        if self._whole and call.kind is Kind.BARRIER and isinstance(op, Effect) and op.to_host:
+            raise NotSupported(
+                f"compile: {op.name}() reads data, and the function is compiled with fullgraph=True",
+                notes={"line": call.line},
+                fix="read it outside of the function, or leave fullgraph out",
+            )
+        self._before = len(self._outside)
+        # A generator's blocks are known afterwards.
+        call.args = mapped(args, self._argument)
+        if op in (BACKWARD, GRAD):
+            reached = _reached([getattr(one, "_node", None) for one in leaves_of(args, Tensor)])
+            call.since = min([self._histories[id(node)] for node in reached if id(node) in self._histories], default=0)
+        return call
+
+    def _argument(self, leaf: Any) -> Any:
+        return self._slot(leaf) if isinstance(leaf, Tensor) else leaf
+
+    def _end(self, call: Call, args: Any, result: Any, sources: Any, generator: tuple[int, int]) -> None:
+        op = call.op
+        made: list[Tensor] = []
+        call.result = mapped(result, lambda leaf: self._outcome(leaf, made) if isinstance(leaf, Tensor) else leaf)
+        for one, before in sources.items():
+            after = one.drawn.advance(0)
+            if after[0] != before[0]:
+                call.kind = Kind.BARRIER
+            source = Source(one, (after[1] - before[1]) % 2**64)
+            call.args = mapped(call.args, partial(_exchanged, one, source))
+        drawn_from = {one.drawn for one in sources}
+        if default_generator.drawn not in drawn_from and default_generator.drawn.advance(0) != generator:
+            call.kind = Kind.BARRIER  # numbers are drawn inside of it
+        if call.kind is Kind.PROMISED:
+            if isinstance(op, Op):
+                promised = _known_before(op, args, made)
+            elif op in (BACKWARD, GRAD):
+                promised = self._pass_is_clear(call, made)
+            else:
+                promised = op.writes is None or not _records_a_write(args)
+            plain = all(type(leaf) in (bool, type(None), Made, Slot) for leaf in _leaves(call.result))
+            if not promised or not plain:
+                call.kind = Kind.BARRIER
+        if self._whole and call.kind is Kind.BARRIER and isinstance(op, Op):
+            raise NotSupported(
+                f"compile: what {op.title} gives depends on data, and the function is compiled with fullgraph=True",
+                notes={"line": call.line},
+                fix="leave fullgraph out, or use an op whose result has a size of its own",
+            )
+        if call.kind is not Kind.PROMISED:
+            call.result = mapped(call.result, lambda leaf: leaf if type(leaf) in (Made, Slot) else None)
+        self._note_writes(call, args)
+        self._note_history(call, made)
+        self.recording.add(call, self._nodes)
+
+    def _pass_is_clear(self, call: Call, made: list[Tensor]) -> bool:
+        nodes = self._draft.nodes[slice(*self._nodes)]
+        entered = not any(node.op in (BACKWARD, GRAD) for node in nodes)
+        passes = self._passes
+        create_graph = call.args[3] if call.op is BACKWARD else call.args[4]
+        batched = call.op is GRAD and call.args[7]
+        if not entered or passes._hooked or passes.opaque or self._unclear or create_graph or batched:
+            return False
+        if state.saved_hooks or any(one._node is not None for one in made):
+            return False
+        found = []
+        for leaf, before, after in self._gradients:
+            if after is None or (before is not None and before is not after):
+                return False
+            slot = self._slot(leaf)
+            if not isinstance(slot, Slot):
+                return False
+            was = None if before is None else self._slot(before)
+            if before is not None:
+                found.append(Gradient(slot.number, was, None))
+                continue
+            after_made = self._outcome(after, made)
+            if not isinstance(after_made, Made):
+                return False
+            found.append(Gradient(slot.number, None, after_made))
+        call.gradients = tuple(found)
+        return True
+
+    def _note_writes(self, call: Call, args: Any) -> None:
+        """Which tensors from outside show memory that is written by this call, or was when they were met here."""
+        draft, written = self._draft, set()
+        for number in self._outside:
+            tensor = self._met[number]
+            memory = draft.memories[draft.seen[self._numbers[id(tensor)]].memory]
+            new = number in self._outside[self._before :] and memory.version > 0
+            if new or self._nodes[0] <= memory.writer < self._nodes[1]:
+                written.add(number)
+        written |= {gradient.before.number for gradient in call.gradients if gradient.before is not None}
+        call.writes = tuple(sorted(number for number in written if number in self._outside))
+
+    def _note_history(self, call: Call, made: list[Tensor]) -> None:
+        at = len(self.recording.calls)
+        for tensor in made:
+            node = tensor._node
+            if node is None:
+                continue
+            call.recorded = True
+            self._alive.append(node)
+            origin = node.parent if isinstance(node, Output) else node
+            self._histories[id(node)] = self._histories[id(origin)] = at
+            self._spent[self._slots[id(tensor)]] = origin, at
+        if call.op not in (BACKWARD, GRAD) or call.kind is not Kind.PROMISED:
+            return
+        for number, (node, made_at) in list(self._spent.items()):
+            if made_at >= call.since and _is_spent(node):
+                self.recording.spent[number] = made_at, at
+                del self._spent[number]
+
+    # ------------------------------------------------------------------------------------------------ tensors
+
+    def _number(self, tensor: Tensor) -> int:
+        number = self._slots[id(tensor)] = len(self._met)
+        self._met.append(tensor)
+        self._alive.append(tensor)
+        return number
+
+    def _slot(self, tensor: Tensor) -> Any:
+        self._ref(tensor)  # gives it a value in the graph
+        number = self._slots.get(id(tensor))
+        if number is not None:
+            return Slot(number)
+        if type(tensor) not in CLASSES:
+            raise_unfit(f"a tensor of class {type(tensor).__name__}")
+        owner, memory = memory_of(tensor), None
+        if owner is not None:
+            memory = self._memories.setdefault(id(owner), len(self._memories))
+            self._alive.append(owner)
+        place = None if tensor._view is None else tensor._view.__class__
+        array = tensor._array
+        number = self._number(tensor)
+        self._outside.append(number)
+        return Outside(
+            number, type(tensor), tensor._type, array.shape, array.strides, history_of(tensor), place, memory
+        )
+
+    def _outcome(self, tensor: Tensor, made: list[Tensor]) -> Any:
+        number = self._slots.get(id(tensor))
+        if number is not None:
+            return Slot(number)
+        if type(tensor) is not Tensor:
+            raise_unfit(f"a result of class {type(tensor).__name__}")
+        self._ref(tensor)
+        number = self._number(tensor)
+        made.append(tensor)
+        node, view, array = tensor._node, tensor._view, tensor._array
+        name = None if node is None else type(node.parent if isinstance(node, Output) else node).__name__
+        offset = 0 if view is None else view.offset
+        owner = memory_of(tensor)
+        if owner is not None:
+            self._memories.setdefault(id(owner), len(self._memories))
+            self._alive.append(owner)
+        place = None if view is None else view.__class__
+        return Made(number, tensor._type, array.shape, array.strides, name, place, offset)
+
+    def take_inputs(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Take the tensors among a call's arguments for inputs of the graph."""
+        given = args, kwargs
+        self._inputs = copied(replace(given, Tensor, lambda tensor: self.add_input(tensor, "input")))
+
+    def graph_of(self, name: str, result: Any) -> Graph:
+        """The graph of the run, which has returned *result*."""
+        kept, self._draft = self._draft, self._draft.copied()
+        try:
+            return self.finish(name, self._inputs, result)
+        finally:
+            self._draft = kept
+
+    def done(self) -> Recording:
+        """The recording, once the run is over. Raises `Unfit` if it cannot be compared with later runs."""
+        if self.unfit:
+            raise Unfit(self.unfit)
+        found, draft = self.recording, self._draft
+        found.graph_nodes, found.seen = draft.nodes, draft.seen
+        found.memories = draft.memories
+        found.most = len(self._met)
+        latest = {self._numbers[id(tensor)]: number for number, tensor in enumerate(self._met)}
+        found.numbers = {}
+        for value, number in latest.items():
+            at: int | None = value
+            while at is not None:
+                found.numbers[at] = number
+                at = draft.seen[at].earlier
+        self._alive.clear()
+        self._met.clear()
+        return found
+
+
+def _exchanged(one: Any, other: Any, leaf: Any) -> Any:
+    return other if leaf is one else leaf
+
+
+def raise_unfit(reason: str) -> None:
+    """Raise `Unfit`."""
+    raise Unfit(reason)
+
+
+class Recording:
+    """A run.
+
+    Attributes:
+        calls: the program's calls.
+        ranges: from which node to which each call goes.
+        graph_nodes, seen, memories: the graph's nodes, values and memory.
+        numbers: the numbers of the program's tensors, by values of the graph.
+        spent: for tensors whose history a backward pass used up: the call that made it, and the pass.
+        most: how many tensors have numbers.
+        tapes: what runs stretches of it, see `polyad.compiler.tape`.
+    """
+
+    def __init__(self) -> None:
+        self.calls: list[Call] = []
+        self.ranges: list[tuple[int, int]] = []
+        self.graph_nodes: list[Node] = []
+        self.seen: list[Any] = []
+        self.memories: list[Any] = []
+        self.numbers: dict[int, int] = {}
+        self.spent: dict[int, tuple[int, int]] = {}
+        self.tapes: dict[Any, Any] = {}
+        self.most = 0
+
+    def add(self, call: Call, nodes: tuple[int, int]) -> None:
+        """One more call, with its nodes in the graph, from and to."""
+        self.calls.append(call)
+        self.ranges.append(nodes)
+
+    def nodes_of(self, at: int) -> list[Node]:
+        """The nodes of the call at a place."""
+        return self.graph_nodes[slice(*self.ranges[at])]
+
+
+def _leaves(structure: Any) -> Iterator[Any]:
+    found: list[Any] = []
+    mapped(structure, found.append)
+    return iter(found)
+
+
+def _kind_of(op: Op | Effect) -> Kind:
+    """How a call of *op* may be answered, as far as that is known before it is made."""
+    if isinstance(op, Op):
+        return Kind.PROMISED
+    if op in (BACKWARD, GRAD, SET_GRAD):
+        return Kind.PROMISED
+    if op.result is Result.FRESH:
+        return Kind.AT_ONCE
+    fixed = op.result in (
+        Result.NOTHING, Result.CHECK, Result.COPY, Result.ALIAS, Result.DETACHED, Result.TARGET,
+    )  # fmt: skip
+    if not fixed or op.rebinds is not None or op.bodies is not None or op.record not in (None, Record.GRADIENT):
+        return Kind.BARRIER
+    return Kind.PROMISED
+
+
+def _records_a_write(args: Any) -> bool:
+    """Whether a write with these arguments changes the history of what it writes to."""
+    tensors = leaves_of(args, Tensor)
+    return state.grad_enabled and any(tensor._node is not None for tensor in tensors)
+
+
+def _known_before(op: Op, args: tuple[Any, ...], results: list[Tensor]) -> bool:
+    """Whether shapes and strides of what *op* gives follow from those of its operands: then it gives the same without
+    data.
+    """
+    if op.kind == "view" or not any(isinstance(arg, (Tensor, list, tuple)) for arg in args):
+        return True
+    modes, grad = state.modes, state.grad_enabled
+    state.modes, state.grad_enabled = state.no_modes, False
+    try:
+        found = op.call(*mapped(args, _without_data))
+    except Exception:
+        return False
+    finally:
+        state.modes, state.grad_enabled = modes, grad
+    shapes = [one._array.shape for one in leaves_of(found, Tensor)]
+    return shapes == [one._array.shape for one in results] or not results
+
+
+_META = Device("meta")
+
+
+def _without_data(leaf: Any) -> Any:
+    if isinstance(leaf, Tensor):
+        shape, strides, _ = layout_of(leaf)
+        dtype = leaf._type.dtype
+        return Tensor._of(new_array(shape, dtype, strides), tensor_type(dtype, _META, not shape))
+    if isinstance(leaf, Device):
+        return _META
+    return Generator() if isinstance(leaf, Generator) else leaf
+
+
+def _is_spent(node: History | None) -> bool:
+    """Whether all paths from *node* end where a pass has freed the graph."""
+    if node is None or node.__class__ is Leaf:
+        return False
+    if isinstance(node, Output):
+        return _is_spent(node.parent)
+    if node.calls is None:
+        return True
+    targets = node.targets()
+    return bool(targets) and all(map(_is_spent, targets))
+
+
+def made_by(call: Call) -> list[Made]:
+    """The new tensors that a call gives, those in ``.grad`` as well."""
+    found: list[Any] = []
+    mapped(call.result, lambda leaf: found.append(leaf) if leaf.__class__ is Made else None)
+    return [*found, *[gradient.after for gradient in call.gradients if gradient.after is not None]]

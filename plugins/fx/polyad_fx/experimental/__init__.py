@@ -1,0 +1,1 @@
+"""The ops that a call makes, as a graph."""

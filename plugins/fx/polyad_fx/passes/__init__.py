@@ -1,0 +1,1 @@
+"""Passes over graphs: shapes of nodes, modules split in parts."""

@@ -1,0 +1,1 @@
+"""Passes as objects, and what runs a list of them."""

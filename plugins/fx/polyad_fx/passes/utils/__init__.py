@@ -1,0 +1,1 @@
+"""What passes look for in graphs."""

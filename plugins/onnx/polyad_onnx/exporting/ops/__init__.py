@@ -1,0 +1,43 @@
+"""The translations of ops by family, each loaded when something is exported."""
+
+from . import (
+    activation,
+    arithmetic,
+    attention,
+    control_flow,
+    convolution,
+    effects,
+    fold,
+    indexing,
+    linalg,
+    normalization,
+    pooling,
+    products,
+    random,
+    recurrent,
+    reductions,
+    shaping,
+    sorting,
+    views,
+)
+
+__all__ = [
+    "activation",
+    "arithmetic",
+    "attention",
+    "control_flow",
+    "convolution",
+    "effects",
+    "fold",
+    "indexing",
+    "linalg",
+    "normalization",
+    "pooling",
+    "products",
+    "random",
+    "recurrent",
+    "reductions",
+    "shaping",
+    "sorting",
+    "views",
+]
