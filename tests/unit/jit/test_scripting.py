@@ -1,4 +1,4 @@
-"""Decorators of PyTorch's compiler, under which code stays Python."""
+"""Decorators of PyTorch's compiler: what they mark stays what it is. The language has tests of its own."""
 
 from __future__ import annotations
 
@@ -17,21 +17,25 @@ def function(x):
 @pytest.mark.parametrize(
     "decorator",
     [
-        jit.script, jit.ignore, jit.ignore(drop=True), jit.ignore(), jit.unused, jit.export, jit.interface,
-        jit.script_method, jit.script_if_tracing, compiler.disable, compiler.disable(recursive=False),
-        compiler.allow_in_graph, compiler.assume_constant_result,
+        jit.ignore, jit.ignore(drop=True), jit.ignore(), jit.unused, jit.export, jit.script_method, compiler.disable,
+        compiler.disable(recursive=False), compiler.allow_in_graph, compiler.assume_constant_result,
     ],
 )  # fmt: skip
 def test_what_they_mark_stays_what_it_is(decorator) -> None:
     assert decorator(function) is function
 
 
-def test_a_scripted_module_is_the_module() -> None:
+def test_what_can_be_scripted() -> None:
     layer = nn.Linear(1, 1)
-    assert jit.script(layer) is layer
-    assert not isinstance(jit.script(layer), jit.ScriptModule)
+    scripted = jit.script(layer)
+    assert isinstance(scripted, jit.ScriptModule)
+    assert scripted.weight is layer.weight
+    assert jit.script(scripted) is scripted
+    assert jit.script(function) is jit.script(function)
     with pytest.raises(TypeError, match="script: 3 is no function"):
         jit.script(3)
+    with pytest.raises(TypeError, match="is a class of modules"):
+        jit.script(nn.Linear)
 
 
 def test_a_model_of_an_older_program() -> None:

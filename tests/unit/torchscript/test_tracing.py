@@ -173,7 +173,12 @@ def test_several_methods():
         (lambda x: x, None, ValueError, "pass example_inputs or example_kwarg_inputs"),
         (3, (polyad.ones(1),), TypeError, "3 cannot be called"),
         (lambda x: x * PARAMETER, (polyad.ones(1),), RuntimeError, "requires grad as a constant"),
-        (lambda x: (x.sum().backward(), x)[1] * 2, (polyad.ones(1, requires_grad=True),), NotImplementedError, "trace the forward pass alone"),
+        (
+            lambda x: (x.sum().backward(), x)[1] * 2,
+            (polyad.ones(1, requires_grad=True),),
+            NotImplementedError,
+            "trace the forward pass alone",
+        ),
     ],
 )
 def test_what_no_program_holds_is_refused(function, inputs, error, what):

@@ -50,7 +50,7 @@ class ScriptModule(Module):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        if cls.__module__ == __name__ or "__init__" not in vars(cls):
+        if cls.__module__ == __name__:
             return
         original = cls.__init__
 

@@ -212,7 +212,10 @@ class Resolver:
             if name in _CASTS:
                 dtype = tree.Constant(t.DTYPE, object.place, _CASTS[name])
                 return SpecialValue(
-                    name, lambda checker, given, named, place: Plain(checker.operator(("aten::to",), [object, dtype], {}, place))
+                    name,
+                    lambda checker, given, named, place: Plain(
+                        checker.operator(("aten::to",), [object, dtype], {}, place)
+                    ),
                 )
             if name in ("tolist", "item") or known(operator):
                 if name == "item":

@@ -136,8 +136,12 @@ def _pop(container: Any, *given: Any) -> Any:
 
 
 def _pow(a: Any, b: Any) -> Any:
-    found = a**b
-    return float(found) if isinstance(found, int) else found
+    if isinstance(a, complex) or isinstance(b, complex):
+        return a**b
+    try:
+        return math.pow(a, b)
+    except OverflowError:
+        return -math.inf if a < 0 and b % 2 == 1 else math.inf
 
 
 def _unwrap(value: Any) -> Any:

@@ -54,14 +54,14 @@ def type_of_annotation(annotation: Any, find_class: FindClass) -> Type:
             return _PLAIN[annotation]
     except TypeError:
         pass
+    if any(annotation is one for one in _BARE):
+        name = (getattr(annotation, "_name", None) or annotation.__name__).title()
+        raise AnnotationError(
+            f"Attempted to use {name} without a contained type. Please add a contained type, e.g. {name}[int]"
+        )
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
     if origin is not None:
         return _of_parts(annotation, origin, arguments, find_class)
-    if annotation in (list, typing.List, dict, typing.Dict, tuple, typing.Tuple, typing.Optional, typing.Union):  # noqa: UP006
-        name = getattr(annotation, "_name", None) or annotation.__name__
-        raise AnnotationError(
-            f"attempted to use {name} without a contained type. Please add a contained type, e.g. {name.title()}[int]"
-        )
     if isinstance(annotation, type):
         if issubclass(annotation, enum.Enum):
             return enum_type(annotation)
@@ -71,6 +71,9 @@ def type_of_annotation(annotation: Any, find_class: FindClass) -> Type:
     if found is None:
         raise AnnotationError(f"unknown type annotation: {annotation!r}")
     return found
+
+
+_BARE = (list, dict, tuple, typing.List, typing.Dict, typing.Tuple, typing.Optional, typing.Union)  # noqa: UP006
 
 
 def _of_parts(annotation: Any, origin: Any, arguments: tuple[Any, ...], find_class: FindClass) -> Type:
