@@ -315,10 +315,11 @@ class _Trying:
             return graph
         chosen: list[list[tuple[str, int]]] = []
         for group in found:
-            if self.holds([*chosen, group]):
-                chosen.append(group)
-        graph = self.made(chosen)
-        return self.generalising(chosen).graph() if graph is None else graph
+            # In full: a size that is rounded, as by pooling, may be as good one larger, and not twice as large.
+            larger = self.made([*chosen, group])
+            if larger is not None:
+                chosen, graph = [*chosen, group], larger
+        return self.generalising([]).graph() if graph is None else graph
 
     def size(self, place: tuple[str, int]) -> int:
         name, dim = place
