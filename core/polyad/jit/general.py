@@ -170,7 +170,7 @@ class _Generalising:
             unifying = self.unifying()
             graph = unifying.graph()
         for captured, sizes in self.captures:
-            _compare(graph, captured, sizes)
+            _hold_against(graph, captured, sizes)
         return verify(graph)
 
     def unifying(self) -> Unifying:
@@ -409,7 +409,7 @@ class _Kept:
             generator.drawn.move(seed, offset)
 
 
-def _compare(graph: Graph, captured: Graph, sizes: Mapping[str, int]) -> None:
+def _hold_against(graph: Graph, captured: Graph, sizes: Mapping[str, int]) -> None:
     """Raise if *graph* is not what was *captured* at *sizes*."""
     try:
         found = fixed(graph, sizes)
