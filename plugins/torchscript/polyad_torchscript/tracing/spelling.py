@@ -168,45 +168,46 @@ def _conj(call: Call, input: Variable) -> Text:
 # ------------------------------------------------------------------------------------------------------------- creation
 
 
-def _options(dtype: Any, device: Any) -> dict[str, Any]:
+def options(dtype: Any, device: Any) -> dict[str, Any]:
+    """The arguments by name of what makes a tensor."""
     return {"dtype": dtype, "layout": None, "device": device, "pin_memory": False}
 
 
 @spells("full")
 def _full(call: Call, shape: Any, value: Any, dtype: Any, device: Any) -> Text:
     if type(value) is not bool and value in (0, 1):
-        return call.torch("ones" if value else "zeros", shape, **_options(dtype, device))
-    return call.torch("full", shape, value, **_options(dtype, device))
+        return call.torch("ones" if value else "zeros", shape, **options(dtype, device))
+    return call.torch("full", shape, value, **options(dtype, device))
 
 
 @spells("full_strided")
-def _full_strided(call: Call, shape: Any, strides: Any, value: Any, dtype: Any, device: Any) -> Text:
+def _full_strided(call: Call, shape: Any, strides: Any, value: Any, dtype: Any, device: Any) -> Spelled:
     return _full(call, shape, value, dtype, device)
 
 
 @spells("empty")
 def _empty(call: Call, shape: Any, strides: Any, dtype: Any, device: Any, pinned: bool) -> Text:
-    return call.torch("empty", shape, **_options(dtype, device))
+    return call.torch("empty", shape, **options(dtype, device))
 
 
 @spells("arange")
 def _arange(call: Call, start: Any, step: Any, count: Any, dtype: Any, device: Any) -> Text:
     if (start, step) == (0, 1):
-        return call.torch("arange", count, **_options(dtype, device))
+        return call.torch("arange", count, **options(dtype, device))
     if isinstance(start, int) and isinstance(step, int):
-        return call.torch("arange", start, start + step * count, step, **_options(dtype, device))
-    steps = call.torch("arange", count, **_options(dtype, device))
+        return call.torch("arange", start, start + step * count, step, **options(dtype, device))
+    steps = call.torch("arange", count, **options(dtype, device))
     return call.torch("add", call.torch("mul", steps, step), start)
 
 
 @spells("eye")
 def _eye(call: Call, rows: Any, columns: Any, dtype: Any, device: Any) -> Text:
-    return call.torch("eye", rows, columns, **_options(dtype, device))
+    return call.torch("eye", rows, columns, **options(dtype, device))
 
 
 @spells("linspace")
 def _linspace(call: Call, start: Any, end: Any, steps: Any, dtype: Any, device: Any) -> Text:
-    return call.torch("linspace", start, end, steps, **_options(dtype, device))
+    return call.torch("linspace", start, end, steps, **options(dtype, device))
 
 
 @spells("tensor")
@@ -221,14 +222,14 @@ def _tensor(call: Call, *values: Any) -> Text:
 def _normal(call: Call, shape: Any, mean: float, std: float, generator: Any, dtype: Any, device: Any) -> Text:
     call.needs_default(generator)
     if (mean, std) == (0, 1):
-        return call.torch("randn", shape, **_options(dtype, device))
-    return call.torch("normal", float(mean), float(std), shape, generator=None, **_options(dtype, device))
+        return call.torch("randn", shape, **options(dtype, device))
+    return call.torch("normal", float(mean), float(std), shape, generator=None, **options(dtype, device))
 
 
 @spells("uniform")
 def _uniform(call: Call, shape: Any, low: float, high: float, generator: Any, dtype: Any, device: Any) -> Text:
     call.needs_default(generator)
-    drawn = call.torch("rand", shape, **_options(dtype, device))
+    drawn = call.torch("rand", shape, **options(dtype, device))
     if (low, high) == (0, 1):
         return drawn
     return call.torch("add", call.torch("mul", drawn, high - low), low)
@@ -237,13 +238,13 @@ def _uniform(call: Call, shape: Any, low: float, high: float, generator: Any, dt
 @spells("integers")
 def _integers(call: Call, shape: Any, low: int, high: int, generator: Any, dtype: Any, device: Any) -> Text:
     call.needs_default(generator)
-    return call.torch("randint", low, high, shape, **_options(dtype, device))
+    return call.torch("randint", low, high, shape, **options(dtype, device))
 
 
 @spells("permutation")
 def _permutation(call: Call, n: Any, generator: Any, dtype: Any, device: Any) -> Text:
     call.needs_default(generator)
-    return call.torch("randperm", n, **_options(dtype, device))
+    return call.torch("randperm", n, **options(dtype, device))
 
 
 @spells("dropout")
@@ -258,236 +259,6 @@ def _dropout(call: Call, input: Variable, p: float, generator: Any) -> Spelled:
 def _rrelu(call: Call, input: Variable, lower: float, upper: float, generator: Any) -> list[Text | None]:
     call.needs_default(generator)
     return [call.torch("rrelu", input, lower, upper, True), None]
-
-
-# ------------------------------------------------------------------------------------------------- convolution, pooling
-
-
-@spells("convolution")
-def _convolution(
-    call: Call, input: Variable, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int
-) -> Text:
-    return call.torch(f"conv{len(stride)}d", input, weight, bias, stride, padding, dilation, groups)
-
-
-@spells("convolution_transposed")
-def _convolution_transposed(
-    call: Call,
-    input: Variable,
-    weight: Variable,
-    bias: Any,
-    size: Any,
-    stride: Any,
-    padding: Any,
-    dilation: Any,
-    groups: int,
-) -> Text:
-    ndim, shape = len(stride), input.value.shape
-    given = call.example(size)
-    added = [
-        given[k]
-        - ((shape[k - ndim] - 1) * stride[k] - 2 * padding[k] + dilation[k] * (weight.value.shape[k - ndim] - 1) + 1)
-        for k in range(ndim)
-    ]
-    return call.torch(f"conv_transpose{ndim}d", input, weight, bias, stride, padding, added, groups, dilation)
-
-
-@spells("avg_pool")
-def _avg_pool(
-    call: Call, input: Any, kernel: Any, stride: Any, padding: Any, ceil_mode: bool, include: bool, divisor: int | None
-) -> Text:
-    rest = () if len(kernel) == 1 else (divisor,)
-    return call.torch(f"avg_pool{len(kernel)}d", input, kernel, stride, padding, ceil_mode, include, *rest)
-
-
-@spells("max_pool")
-def _max_pool(call: Call, input: Any, kernel: Any, *values: Any) -> Text:
-    return call.torch(f"max_pool{len(kernel)}d", input, kernel, *values)
-
-
-@spells("max_pool_with_indices")
-def _max_pool_with_indices(call: Call, input: Any, kernel: Any, *values: Any) -> Spelled:
-    if not call.used[1]:
-        return [call.torch(f"max_pool{len(kernel)}d", input, kernel, *values), None]
-    return call.torch(f"max_pool{len(kernel)}d_with_indices", input, kernel, *values)
-
-
-@spells("adaptive_max_pool")
-def _adaptive_max_pool(call: Call, input: Any, size: Any) -> Text:
-    return call.torch(f"adaptive_max_pool{len(size)}d", input, size)
-
-
-@spells("range_sum")
-def _range_sum(call: Call, input: Variable, starts: Any, ends: Any, dim: int) -> Text:
-    parts = [
-        call.torch("sum", call.torch("slice", input, dim, start, end), [dim], True)
-        for start, end in zip(starts, ends, strict=True)
-    ]
-    return call.torch("cat", parts, dim)
-
-
-@spells("im2col", "col2im")
-def _columns(call: Call, input: Any, *values: Any) -> Text:
-    return call.torch(call.name, input, *values)
-
-
-@spells("pad_constant")
-def _pad_constant(call: Call, input: Any, pads: Sequence[Any], value: float) -> Text:
-    pairs = [(pads[at], pads[at + 1]) for at in range(0, len(pads), 2)]
-    return call.torch("constant_pad_nd", input, [size for pair in pairs[::-1] for size in pair], value)
-
-
-@spells("pad_repeated")
-def _pad_repeated(call: Call, input: Variable, dim: int, before: int, after: int, mode: str) -> Spelled:
-    size = input.sizes[dim]
-    if before < 0 or after < 0:
-        return [None]
-    edges = {
-        "reflect": ((1, before + 1), (size - 1 - after, size - 1)),
-        "circular": ((size - before, size), (0, after)),
-        "replicate": ((0, 1), (size - 1, size)),
-    }[mode]
-    parts: list[Text] = [input]
-    for place, ((start, end), count) in enumerate(zip(edges, (before, after), strict=True)):
-        if not count:
-            continue
-        part = call.torch("slice", input, dim, start, end)
-        if mode == "reflect":
-            part = call.torch("flip", part, [dim])
-        elif mode == "replicate":
-            part = call.torch("repeat_interleave", part, count, dim)
-        parts.insert(0 if place == 0 else len(parts), part)
-    return call.torch("cat", parts, dim)
-
-
-@spells("resample")
-def _resample(call: Call, input: Variable, weights: Variable, places: Variable, dim: int) -> Text:
-    column = [-1, *[1] * (input.ndim - dim - 1)]
-    total: Text | None = None
-    for tap in range(weights.value.shape[0]):
-        part = call.torch("index_select", input, dim, call.torch("select", places, 0, tap))
-        part = call.torch("mul", part, call.torch("reshape", call.torch("select", weights, 0, tap), column))
-        total = part if total is None else call.torch("add", total, part)
-    assert total is not None
-    return total
-
-
-@spells("pick")
-def _pick(call: Call, input: Variable, places: Variable, dim: int) -> Text:
-    return call.torch("index_select", input, dim, places)
-
-
-@spells("weighted_rows")
-def _weighted_rows(call: Call, rows: Variable, weights: Variable, index: Variable) -> Text:
-    found = call.torch("embedding", rows, index)
-    return call.torch("sum", call.torch("mul", found, call.torch("unsqueeze", weights, -1)), [1])
-
-
-@spells("bag_sum")
-def _bag_sum(
-    call: Call,
-    weight: Variable,
-    index: Any,
-    bag: Any,
-    factors: Any,
-    bags: Any,
-    by_frequency: bool,
-    spare: int,
-) -> Text:
-    rows = call.torch("embedding", weight, index, -1, by_frequency, False)
-    if factors is not None:
-        rows = call.torch("mul", rows, call.torch("unsqueeze", factors, 1))
-    value = weight.value
-    zeros = call.torch("zeros", [bags + spare, weight.sizes[1]], **_options(value.dtype, value.device))
-    sums = call.torch("index_add", zeros, 0, bag, rows)
-    return call.torch("slice", sums, 0, 0, bags) if spare else sums
-
-
-# -------------------------------------------------------------------------------------------------------- normalisation
-
-
-@spells("softmax", "log_softmax")
-def _softmax(call: Call, input: Any, dim: int) -> Text:
-    return call.torch(call.name, input, dim)
-
-
-@spells("layer_norm")
-def _layer_norm(call: Call, input: Variable, weight: Any, bias: Any, count: int, eps: float) -> list[Text | None]:
-    return [call.torch("layer_norm", input, input.sizes[-count:], weight, bias, eps), None, None]
-
-
-@spells("rms_norm")
-def _rms_norm(call: Call, input: Variable, weight: Any, count: int, eps: float) -> list[Text | None]:
-    return [call.torch("rms_norm", input, input.sizes[-count:], weight, eps), None]
-
-
-@spells("batch_norm")
-def _batch_norm(call: Call, input: Variable, weight: Any, bias: Any, eps: float) -> list[Text | None]:
-    dims = [0, *range(2, input.ndim)]
-    out = call.torch("batch_norm", input, weight, bias, None, None, True, 0.0, eps, True)
-    return [out, call.torch("mean", input, dims), call.torch("var", input, dims, correction=0, keepdim=False)]
-
-
-@spells("batch_norm_by")
-def _batch_norm_by(call: Call, input: Any, mean: Any, var: Any, weight: Any, bias: Any, eps: float) -> Text:
-    return call.torch("batch_norm", input, weight, bias, mean, var, False, 0.0, eps, True)
-
-
-# ---------------------------------------------------------------------------------------------------------- activations
-
-
-@spells("gelu")
-def _gelu(call: Call, input: Any, approximate: str) -> Text:
-    return call.torch("gelu", input, approximate=approximate)
-
-
-@spells("glu")
-def _glu(call: Call, input: Any, gate: Any) -> Text:
-    return call.torch("mul", input, call.torch("sigmoid", gate))
-
-
-@spells("prelu")
-def _prelu(call: Call, input: Any, weight: Any) -> Text:
-    return call.torch("where", call.torch("gt", input, 0), input, call.torch("mul", input, weight))
-
-
-@spells(
-    "log_sigmoid", "elu", "softplus", "softshrink", "hardshrink", "threshold", "leaky_relu", "hardtanh", "hardsigmoid",
-    "hardswish", "silu", "mish",
-)  # fmt: skip
-def _activation(call: Call, input: Any, *values: Any) -> Text:
-    return call.torch(call.name, input, *values)
-
-
-# --------------------------------------------------------------------------------------------------------------- losses
-
-
-@spells("huber")
-def _huber(call: Call, input: Any, target: Any, delta: float, scale: float) -> Text:
-    loss = call.torch("huber_loss", input, target, 0, delta)
-    return loss if scale == 1 else call.torch("mul", loss, scale)
-
-
-@spells("binary_cross_entropy")
-def _binary_cross_entropy(call: Call, input: Any, target: Any) -> Text:
-    return call.torch("binary_cross_entropy", input, target, None, 0)
-
-
-@spells("cross_entropy")
-def _cross_entropy(
-    call: Call, input: Any, target: Any, weight: Any, reduction: str, ignored: int, smoothing: float
-) -> Text:
-    by = REDUCTIONS.index(reduction)
-    return call.torch("cross_entropy_loss", input, target, weight, by, ignored, smoothing)
-
-
-@spells("nll_loss")
-def _nll_loss(
-    call: Call, input: Any, target: Any, weight: Any, reduction: str, ignored: int, smoothing: float
-) -> Spelled:
-    if smoothing:
-        return [None]
-    return call.torch("nll_loss_nd", input, target, weight, REDUCTIONS.index(reduction), ignored)
 
 
 # ----------------------------------------------------------------------------------------------------------- reductions
@@ -647,33 +418,3 @@ def _write(call: Call, caller: Any, target: Any, source: Any) -> Text:
 @spells("fill_")
 def _fill(call: Call, target: Any, value: Any) -> Text:
     return call.torch("fill_", target, value)
-
-
-# ------------------------------------------------------------------------------------------------------------ recurrent
-
-
-@spells("lstm_gates")
-def _lstm_gates(call: Call, input_gates: Any, hidden_gates: Any, cell: Any) -> list[Text | None]:
-    hidden, new = call.program("lstm_gates", 2, input_gates, hidden_gates, cell)
-    return [hidden, new, None, None, None, None]
-
-
-@spells("gru_gates")
-def _gru_gates(call: Call, input_gates: Any, hidden_gates: Any, hidden: Any) -> list[Text | None]:
-    (new,) = call.program("gru_gates", 1, input_gates, hidden_gates, hidden)
-    return [new, None, None, None]
-
-
-@spells("lstm_sequence")
-def _lstm_sequence(call: Call, *values: Any) -> list[Text | None]:
-    return [*call.program("lstm_sequence", 3, *values), None, None]
-
-
-@spells("gru_sequence")
-def _gru_sequence(call: Call, *values: Any) -> list[Text | None]:
-    return [*call.program("gru_sequence", 2, *values), None]
-
-
-@spells("rnn_sequence")
-def _rnn_sequence(call: Call, *values: Any) -> list[Text | None]:
-    return [*call.program("rnn_sequence", 2, *values)]

@@ -10,13 +10,11 @@ from polyad.base.dtypes import DType
 from polyad.errors import NotSupported, safe_repr
 from polyad.graph.values import Value
 
+from ..running.values import DTYPES
+
 __all__ = ["CODES", "Text", "Variable", "literal"]
 
-CODES: dict[str, int] = {
-    "uint8": 0, "int8": 1, "int16": 2, "int32": 3, "int64": 4, "float16": 5, "float32": 6, "float64": 7,
-    "complex32": 8, "complex64": 9, "complex128": 10, "bool": 11, "bfloat16": 15, "float8_e5m2": 23,
-    "float8_e4m3fn": 24, "float8_e5m2fnuz": 25, "float8_e4m3fnuz": 26, "uint16": 27, "uint32": 28, "uint64": 29,
-}  # fmt: skip
+CODES = {name: number for number, name in DTYPES.items()}
 """PyTorch's numbers for dtypes, as programs have them."""
 
 

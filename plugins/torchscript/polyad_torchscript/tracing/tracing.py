@@ -74,6 +74,7 @@ def trace_methods(
     program = program_of(module, graphs)
     unit = checked_unit(program)
     made = build(unit, program.root, program.name, TopLevelTracedModule)
+    assert isinstance(made, TopLevelTracedModule)
     for name, (args, kwargs) in inputs.items():
         called = module if name == "forward" else getattr(module, name)
         checks.run(called, made if name == "forward" else getattr(made, name), args, kwargs, graphs[name], module)
@@ -90,8 +91,8 @@ def _captured(function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], s
         _check_input(value)
     if not leaves_of((args, dict(kwargs)), Tensor):
         raise ArgumentTypeError("trace: no example input is a tensor", fix="pass example tensors")
-    args, kwargs = _copied(args), _copied(dict(kwargs))  # a tensor that is given twice is two arguments
-    graph = _general(function, args, kwargs)
+    # A tensor that is given twice is two arguments.
+    graph = _general(function, _copied(args), _copied(dict(kwargs)))
     _check_result(graph.outputs, strict)
     return remove_dead(graph)
 
