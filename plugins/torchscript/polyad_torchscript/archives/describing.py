@@ -16,7 +16,7 @@ from polyad.tensor import Tensor
 from ..language.printing import print_function, type_text
 from ..modules.functions import ScriptFunction
 from ..modules.recursive import RecursiveScriptModule
-from ..tracing.text import CODES
+from ..running.values import CODES
 from ..types import types as t
 from ..types.types import Type
 from .objects import NamedValue, ScriptObject, Typed

@@ -108,7 +108,7 @@ def _same_functions() -> set[Any]:
     """Functions of nn.functional that are operators of PyTorch's, with its arguments."""
     names = (
         "linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "gelu", "logsigmoid",
-        "adaptive_avg_pool1d", "avg_pool1d", "avg_pool2d", "avg_pool3d", "prelu", "pixel_shuffle", "pixel_unshuffle",
+        "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "avg_pool1d", "avg_pool2d", "avg_pool3d", "prelu", "pixel_shuffle", "pixel_unshuffle",
         "channel_shuffle", "cosine_similarity", "pairwise_distance", "pdist", "bilinear", "one_hot", "softplus", "hardshrink",
         "softshrink", "scaled_dot_product_attention", "pad",
     )  # fmt: skip

@@ -24,6 +24,8 @@ DTYPES = dict(enumerate((
 ))) | {23: "float8_e5m2", 24: "float8_e4m3fn", 25: "float8_e5m2fnuz", 26: "float8_e4m3fnuz", 27: "uint16", 28: "uint32",
        29: "uint64"}  # fmt: skip
 """The dtypes by the numbers that archives have for them."""
+CODES = {name: number for number, name in DTYPES.items()}
+"""The numbers by the dtypes' names."""
 
 
 class Error(RuntimeError):

@@ -10,12 +10,9 @@ from polyad.base.dtypes import DType
 from polyad.errors import NotSupported, safe_repr
 from polyad.graph.values import Value
 
-from ..running.values import DTYPES
+from ..running.values import CODES
 
-__all__ = ["CODES", "Text", "Variable", "literal"]
-
-CODES = {name: number for number, name in DTYPES.items()}
-"""PyTorch's numbers for dtypes, as programs have them."""
+__all__ = ["Text", "Variable", "literal"]
 
 
 class Text(str):
