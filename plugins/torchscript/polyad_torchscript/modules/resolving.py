@@ -115,7 +115,7 @@ def _same_functions() -> set[Any]:
     return {getattr(nn.functional, name) for name in names if hasattr(nn.functional, name)}
 
 
-_CASTS = {
+_CAST_METHODS = {
     "float": polyad.float32, "double": polyad.float64, "half": polyad.float16, "bfloat16": polyad.bfloat16,
     "long": polyad.int64, "int": polyad.int32, "short": polyad.int16, "char": polyad.int8, "byte": polyad.uint8,
     "bool": polyad.bool,
@@ -209,8 +209,8 @@ class Resolver:
         """A method of a tensor, a list, a dict, a string or a number, which is an operator."""
         operator = f"aten::{name}"
         if object.type == t.TENSOR:
-            if name in _CASTS:
-                dtype = tree.Constant(t.DTYPE, object.place, _CASTS[name])
+            if name in _CAST_METHODS:
+                dtype = tree.Constant(t.DTYPE, object.place, _CAST_METHODS[name])
                 return SpecialValue(
                     name,
                     lambda checker, given, named, place: Plain(

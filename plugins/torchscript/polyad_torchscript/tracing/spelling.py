@@ -39,24 +39,24 @@ def spells(*names: str) -> Callable[[Rule], Rule]:
 
 
 @spells("linear")
-def _linear(call: Call, input: Variable, weight: Any, bias: Any) -> Text:
+def _spell_linear(call: Call, input: Variable, weight: Any, bias: Any) -> Text:
     return call.torch("linear", input, weight, bias)
 
 
 @spells("gemm")
-def _gemm(call: Call, input: Variable, other: Variable, transpose_input: bool, transpose_other: bool) -> Text:
+def _spell_gemm(call: Call, input: Variable, other: Variable, transpose_input: bool, transpose_other: bool) -> Text:
     left = call.torch("transpose", input, -2, -1) if transpose_input else input
     right = call.torch("transpose", other, -2, -1) if transpose_other else other
     return call.torch("matmul", left, right)
 
 
 @spells("vector_product")
-def _vector_product(call: Call, input: Variable, other: Variable) -> Text:
+def _spell_vector_product(call: Call, input: Variable, other: Variable) -> Text:
     return call.torch("matmul", input, other)
 
 
 @spells("attention")
-def _attention(
+def _spell_attention(
     call: Call, query: Any, key: Any, value: Any, mask: Any, is_causal: bool, scale: float
 ) -> list[Text | None]:
     return [call.torch("scaled_dot_product_attention", query, key, value, mask, 0.0, is_causal, scale=scale), None]
@@ -66,35 +66,35 @@ def _attention(
 
 
 @spells("reshape_view")
-def _reshape(call: Call, input: Variable, shape: Any) -> Text:
+def _spell_reshape(call: Call, input: Variable, shape: Any) -> Text:
     return call.torch("reshape", input, shape)
 
 
 @spells("permute")
-def _permute(call: Call, input: Variable, dims: Any) -> Text:
+def _spell_permute(call: Call, input: Variable, dims: Any) -> Text:
     moved = [place for place, dim in enumerate(dims) if place != dim]
     return call.torch("transpose", input, *moved) if len(moved) == 2 else call.torch("permute", input, dims)
 
 
 @spells("expand")
-def _expand(call: Call, input: Variable, shape: Any) -> Text:
+def _spell_expand(call: Call, input: Variable, shape: Any) -> Text:
     return call.torch("expand", input, shape)
 
 
 @spells("squeeze")
-def _squeeze(call: Call, input: Variable, dims: Any) -> Text:
+def _spell_squeeze(call: Call, input: Variable, dims: Any) -> Text:
     return call.torch("squeeze", input, dims[0]) if len(dims) == 1 else call.torch("squeeze", input, dims)
 
 
 @spells("slice")
-def _slice(call: Call, input: Variable, dim: int, start: Any, size: Any, step: int) -> Text:
+def _spell_slice(call: Call, input: Variable, dim: int, start: Any, size: Any, step: int) -> Text:
     if (start, step) == (0, 1) and size == input.sizes[dim]:
         return call.torch("slice", input, dim)
     return call.torch("slice", input, dim, start, start + size * step, step)
 
 
 @spells("subscript")
-def _subscript(call: Call, input: Variable, entries: Sequence[Any]) -> Text:
+def _spell_subscript(call: Call, input: Variable, entries: Sequence[Any]) -> Text:
     made: Text = input
     dim = place = 0
     for entry in entries:
@@ -113,17 +113,17 @@ def _subscript(call: Call, input: Variable, entries: Sequence[Any]) -> Text:
 
 
 @spells("diagonal", "as_strided", "real", "imag", "view_as_real", "view_as_complex", "select", "unsqueeze")
-def _view_as_it_is(call: Call, input: Variable, *values: Any) -> Text:
+def _spell_view_as_it_is(call: Call, input: Variable, *values: Any) -> Text:
     return call.torch(call.name, input, *values[:3])
 
 
 @spells("view_dtype")
-def _view_dtype(call: Call, input: Variable, dtype: Any, size: int) -> Text:
+def _spell_view_dtype(call: Call, input: Variable, dtype: Any, size: int) -> Text:
     return call.torch("view", input, dtype)
 
 
 @spells("sliding_windows")
-def _windows(call: Call, input: Variable, dim: int, size: int, step: int) -> Text:
+def _spell_windows(call: Call, input: Variable, dim: int, size: int, step: int) -> Text:
     return call.torch("unfold", input, dim, size, step)
 
 
@@ -131,37 +131,37 @@ def _windows(call: Call, input: Variable, dim: int, size: int, step: int) -> Tex
 
 
 @spells("cast")
-def _cast(call: Call, input: Variable, dtype: Any) -> Text:
+def _spell_cast(call: Call, input: Variable, dtype: Any) -> Text:
     return call.torch("to", input, dtype)
 
 
 @spells("copy")
-def _copy(call: Call, input: Variable) -> Text:
+def _spell_copy(call: Call, input: Variable) -> Text:
     return call.torch("clone", input, memory_format=0)
 
 
 @spells("copy_strided")
-def _copy_strided(call: Call, input: Variable, strides: Any) -> Text:
+def _spell_copy_strided(call: Call, input: Variable, strides: Any) -> Text:
     return call.torch("clone", input)
 
 
 @spells("to_device")
-def _to_device(call: Call, input: Variable, device: Any, *rest: Any) -> Text:
+def _spell_to_device(call: Call, input: Variable, device: Any, *rest: Any) -> Text:
     return call.torch("to", input, device)
 
 
 @spells("detach")
-def _detach(call: Call, input: Variable) -> Text:
+def _spell_detach(call: Call, input: Variable) -> Text:
     return call.torch("detach", input)
 
 
 @spells("pass_through", "enter")
-def _alias(call: Call, input: Any, *rest: Any) -> Text:
+def _spell_alias(call: Call, input: Any, *rest: Any) -> Text:
     return call.torch("alias", input)
 
 
 @spells("conj")
-def _conj(call: Call, input: Variable) -> Text:
+def _spell_conj(call: Call, input: Variable) -> Text:
     return call.torch("resolve_conj", call.torch("conj", input))
 
 
@@ -174,24 +174,24 @@ def options(dtype: Any, device: Any) -> dict[str, Any]:
 
 
 @spells("full")
-def _full(call: Call, shape: Any, value: Any, dtype: Any, device: Any) -> Text:
+def _spell_full(call: Call, shape: Any, value: Any, dtype: Any, device: Any) -> Text:
     if type(value) is not bool and value in (0, 1):
         return call.torch("ones" if value else "zeros", shape, **options(dtype, device))
     return call.torch("full", shape, value, **options(dtype, device))
 
 
 @spells("full_strided")
-def _full_strided(call: Call, shape: Any, strides: Any, value: Any, dtype: Any, device: Any) -> Spelled:
-    return _full(call, shape, value, dtype, device)
+def _spell_full_strided(call: Call, shape: Any, strides: Any, value: Any, dtype: Any, device: Any) -> Spelled:
+    return _spell_full(call, shape, value, dtype, device)
 
 
 @spells("empty")
-def _empty(call: Call, shape: Any, strides: Any, dtype: Any, device: Any, pinned: bool) -> Text:
+def _spell_empty(call: Call, shape: Any, strides: Any, dtype: Any, device: Any, pinned: bool) -> Text:
     return call.torch("empty", shape, **options(dtype, device))
 
 
 @spells("arange")
-def _arange(call: Call, start: Any, step: Any, count: Any, dtype: Any, device: Any) -> Text:
+def _spell_arange(call: Call, start: Any, step: Any, count: Any, dtype: Any, device: Any) -> Text:
     if (start, step) == (0, 1):
         return call.torch("arange", count, **options(dtype, device))
     if isinstance(start, int) and isinstance(step, int):
@@ -201,17 +201,17 @@ def _arange(call: Call, start: Any, step: Any, count: Any, dtype: Any, device: A
 
 
 @spells("eye")
-def _eye(call: Call, rows: Any, columns: Any, dtype: Any, device: Any) -> Text:
+def _spell_eye(call: Call, rows: Any, columns: Any, dtype: Any, device: Any) -> Text:
     return call.torch("eye", rows, columns, **options(dtype, device))
 
 
 @spells("linspace")
-def _linspace(call: Call, start: Any, end: Any, steps: Any, dtype: Any, device: Any) -> Text:
+def _spell_linspace(call: Call, start: Any, end: Any, steps: Any, dtype: Any, device: Any) -> Text:
     return call.torch("linspace", start, end, steps, **options(dtype, device))
 
 
 @spells("tensor")
-def _tensor(call: Call, *values: Any) -> Text:
+def _spell_tensor(call: Call, *values: Any) -> Text:
     return call.data()
 
 
@@ -219,7 +219,7 @@ def _tensor(call: Call, *values: Any) -> Text:
 
 
 @spells("normal")
-def _normal(call: Call, shape: Any, mean: float, std: float, generator: Any, dtype: Any, device: Any) -> Text:
+def _spell_normal(call: Call, shape: Any, mean: float, std: float, generator: Any, dtype: Any, device: Any) -> Text:
     call.needs_default(generator)
     if (mean, std) == (0, 1):
         return call.torch("randn", shape, **options(dtype, device))
@@ -227,7 +227,7 @@ def _normal(call: Call, shape: Any, mean: float, std: float, generator: Any, dty
 
 
 @spells("uniform")
-def _uniform(call: Call, shape: Any, low: float, high: float, generator: Any, dtype: Any, device: Any) -> Text:
+def _spell_uniform(call: Call, shape: Any, low: float, high: float, generator: Any, dtype: Any, device: Any) -> Text:
     call.needs_default(generator)
     drawn = call.torch("rand", shape, **options(dtype, device))
     if (low, high) == (0, 1):
@@ -236,19 +236,19 @@ def _uniform(call: Call, shape: Any, low: float, high: float, generator: Any, dt
 
 
 @spells("integers")
-def _integers(call: Call, shape: Any, low: int, high: int, generator: Any, dtype: Any, device: Any) -> Text:
+def _spell_integers(call: Call, shape: Any, low: int, high: int, generator: Any, dtype: Any, device: Any) -> Text:
     call.needs_default(generator)
     return call.torch("randint", low, high, shape, **options(dtype, device))
 
 
 @spells("permutation")
-def _permutation(call: Call, n: Any, generator: Any, dtype: Any, device: Any) -> Text:
+def _spell_permutation(call: Call, n: Any, generator: Any, dtype: Any, device: Any) -> Text:
     call.needs_default(generator)
     return call.torch("randperm", n, **options(dtype, device))
 
 
 @spells("dropout")
-def _dropout(call: Call, input: Variable, p: float, generator: Any) -> Spelled:
+def _spell_dropout(call: Call, input: Variable, p: float, generator: Any) -> Spelled:
     call.needs_default(generator)
     return (
         call.torch("native_dropout", input, p, True) if call.used[1] else [call.torch("dropout", input, p, True), None]
@@ -256,7 +256,7 @@ def _dropout(call: Call, input: Variable, p: float, generator: Any) -> Spelled:
 
 
 @spells("rrelu")
-def _rrelu(call: Call, input: Variable, lower: float, upper: float, generator: Any) -> list[Text | None]:
+def _spell_rrelu(call: Call, input: Variable, lower: float, upper: float, generator: Any) -> list[Text | None]:
     call.needs_default(generator)
     return [call.torch("rrelu", input, lower, upper, True), None]
 
@@ -265,7 +265,7 @@ def _rrelu(call: Call, input: Variable, lower: float, upper: float, generator: A
 
 
 @spells("prod")
-def _prod(call: Call, input: Variable, dims: Any, keepdim: bool) -> Text:
+def _spell_prod(call: Call, input: Variable, dims: Any, keepdim: bool) -> Text:
     if len(dims) == input.ndim and not keepdim:
         return call.torch("prod", input)
     made: Text = input
@@ -275,39 +275,39 @@ def _prod(call: Call, input: Variable, dims: Any, keepdim: bool) -> Text:
 
 
 @spells("norm", "norm2")
-def _norm(call: Call, input: Any, order: float, dims: Any, keepdim: bool) -> Text:
+def _spell_norm(call: Call, input: Any, order: float, dims: Any, keepdim: bool) -> Text:
     return call.torch("linalg_vector_norm", input, order, dims, keepdim)
 
 
 @spells("any", "all")
-def _truth(call: Call, input: Variable, dims: Any, keepdim: bool) -> Text:
+def _spell_truth(call: Call, input: Variable, dims: Any, keepdim: bool) -> Text:
     if len(dims) == input.ndim and not keepdim:
         return call.torch(call.name, input)
     return call.torch(call.name, input, dims[0] if len(dims) == 1 else dims, keepdim)
 
 
 @spells("var", "std")
-def _spread(call: Call, input: Any, dims: Any, correction: float, keepdim: bool) -> Text:
+def _spell_spread(call: Call, input: Any, dims: Any, correction: float, keepdim: bool) -> Text:
     return call.torch(call.name, input, dims, correction=correction, keepdim=keepdim)
 
 
 @spells("median", "nanmedian", "count_nonzero", "cummax", "cummin", "logcumsumexp", "kthvalue", "mode", "isin", "roll")
-def _as_it_is(call: Call, *values: Any) -> Text:
+def _spell_as_it_is(call: Call, *values: Any) -> Text:
     return call.torch(call.name, *values)
 
 
 @spells("median_dim", "nanmedian_dim")
-def _median_dim(call: Call, input: Any, dim: int, keepdim: bool) -> Text:
+def _spell_median_dim(call: Call, input: Any, dim: int, keepdim: bool) -> Text:
     return call.torch(call.name.removesuffix("_dim"), input, dim, keepdim)
 
 
 @spells("sorted")
-def _sorted(call: Call, input: Any, dim: int, descending: bool) -> Text:
+def _spell_sorted(call: Call, input: Any, dim: int, descending: bool) -> Text:
     return call.element(call.torch("sort", input, dim, descending), 0)
 
 
 @spells("sort")
-def _sort(call: Call, input: Any, dim: int, descending: bool) -> Text:
+def _spell_sort(call: Call, input: Any, dim: int, descending: bool) -> Text:
     return call.torch("sort", input, stable=True, dim=dim, descending=descending)
 
 
@@ -315,69 +315,71 @@ def _sort(call: Call, input: Any, dim: int, descending: bool) -> Text:
 
 
 @spells("embedding")
-def _embedding(call: Call, weight: Any, input: Any, padding: int, by_frequency: bool) -> Text:
+def _spell_embedding(call: Call, weight: Any, input: Any, padding: int, by_frequency: bool) -> Text:
     return call.torch("embedding", weight, input, padding, by_frequency, False)
 
 
 @spells("index")
-def _index(call: Call, input: Any, indices: Any) -> Text:
+def _spell_index(call: Call, input: Any, indices: Any) -> Text:
     return call.torch("index", input, call.tensors_or_none(indices))
 
 
 @spells("index_put")
-def _index_put(call: Call, input: Any, indices: Any, values: Any, accumulate: bool) -> Text:
+def _spell_index_put(call: Call, input: Any, indices: Any, values: Any, accumulate: bool) -> Text:
     return call.torch("index_put", input, call.tensors_or_none(indices), call.as_tensor(values, input), accumulate)
 
 
 @spells("__setitem__")
-def _setitem(call: Call, target: Any, rest: Any, named: Any) -> Text:
+def _spell_setitem(call: Call, target: Any, rest: Any, named: Any) -> Text:
     indices, values, accumulate = rest
     return call.torch("index_put_", target, call.tensors_or_none(indices), call.as_tensor(values, target), accumulate)
 
 
 @spells("gather", "index_add", "index_copy", "scatter", "scatter_add")
-def _along(call: Call, input: Any, *values: Any) -> Text:
+def _spell_along(call: Call, input: Any, *values: Any) -> Text:
     *operands, dim = values
     return call.torch(call.name, input, dim, *operands)
 
 
 @spells("index_select")
-def _index_select(call: Call, input: Any, index: Any, dim: int) -> Text:
+def _spell_index_select(call: Call, input: Any, index: Any, dim: int) -> Text:
     return call.torch("index_select", input, dim, index)
 
 
 @spells("scatter_reduce")
-def _scatter_reduce(call: Call, input: Any, index: Any, src: Any, dim: int, reduce: str, include_self: bool) -> Text:
+def _spell_scatter_reduce(
+    call: Call, input: Any, index: Any, src: Any, dim: int, reduce: str, include_self: bool
+) -> Text:
     return call.torch("scatter_reduce", input, dim, index, src, reduce, include_self=include_self)
 
 
 @spells("searchsorted")
-def _searchsorted(call: Call, sequence: Any, values: Any, right: bool) -> Text:
+def _spell_searchsorted(call: Call, sequence: Any, values: Any, right: bool) -> Text:
     return call.torch("searchsorted", sequence, values, out_int32=False, right=right)
 
 
 @spells("distinct")
-def _distinct(call: Call, input: Any) -> Text:
+def _spell_distinct(call: Call, input: Any) -> Text:
     return call.element(call.torch("_unique2", input), 0)
 
 
 @spells("repeat", "repeat_interleave", "nonzero", "masked_scatter", "cdist", "complex", "polar", "bincount")
-def _plain(call: Call, *values: Any) -> Text:
+def _spell_plain(call: Call, *values: Any) -> Text:
     return call.torch(call.name, *values)
 
 
 @spells("euclidean_cdist")
-def _euclidean(call: Call, x1: Any, x2: Any) -> Text:
+def _spell_euclidean(call: Call, x1: Any, x2: Any) -> Text:
     return call.torch("cdist", x1, x2, 2.0)
 
 
 @spells("trunc_divide")
-def _trunc_divide(call: Call, input: Any, other: Any) -> Text:
+def _spell_trunc_divide(call: Call, input: Any, other: Any) -> Text:
     return call.torch("div", input, other, rounding_mode="trunc")
 
 
 @spells("addcmul", "addcdiv")
-def _addc(call: Call, input: Any, tensor1: Any, tensor2: Any, value: Any) -> Text:
+def _spell_addc(call: Call, input: Any, tensor1: Any, tensor2: Any, value: Any) -> Text:
     return call.torch(call.name, input, tensor1, tensor2, value=value)
 
 
@@ -388,17 +390,17 @@ _BY = {"backward": (0, 2), "ortho": (1, 1), "forward": (2, 0)}
 
 
 @spells("fft_r2c")
-def _fft_r2c(call: Call, input: Any, dims: Any, norm: str) -> Text:
+def _spell_fft_r2c(call: Call, input: Any, dims: Any, norm: str) -> Text:
     return call.torch("_fft_r2c", input, dims, _BY[norm][0], True)
 
 
 @spells("fft_c2c")
-def _fft_c2c(call: Call, input: Any, dims: Any, norm: str, forward: bool) -> Text:
+def _spell_fft_c2c(call: Call, input: Any, dims: Any, norm: str, forward: bool) -> Text:
     return call.torch("_fft_c2c", input, dims, _BY[norm][0 if forward else 1], forward)
 
 
 @spells("fft_c2r")
-def _fft_c2r(call: Call, input: Any, dims: Any, norm: str, size: int) -> Text:
+def _spell_fft_c2r(call: Call, input: Any, dims: Any, norm: str, size: int) -> Text:
     return call.torch("_fft_c2r", input, dims, _BY[norm][1], size)
 
 
@@ -406,15 +408,15 @@ def _fft_c2r(call: Call, input: Any, dims: Any, norm: str, size: int) -> Text:
 
 
 @spells("copy_")
-def _copy_into(call: Call, target: Any, source: Any, *rest: Any) -> Text:
+def _spell_copy_into(call: Call, target: Any, source: Any, *rest: Any) -> Text:
     return call.torch("copy_", target, source)
 
 
 @spells("write")
-def _write(call: Call, caller: Any, target: Any, source: Any) -> Text:
+def _spell_write(call: Call, caller: Any, target: Any, source: Any) -> Text:
     return call.torch("copy_", target, source)
 
 
 @spells("fill_")
-def _fill(call: Call, target: Any, value: Any) -> Text:
+def _spell_fill(call: Call, target: Any, value: Any) -> Text:
     return call.torch("fill_", target, value)

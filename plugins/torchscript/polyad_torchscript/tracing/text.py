@@ -65,10 +65,10 @@ def literal(value: Any) -> str:
     if isinstance(value, int):
         return repr(int(value))
     if isinstance(value, float):
-        return _real(float(value))
+        return _decimal(float(value))
     if isinstance(value, complex):
         sign = "-" if math.copysign(1, value.imag) < 0 else "+"
-        return f"{_real(value.real)}{sign}{_real(abs(value.imag))}j"
+        return f"{_decimal(value.real)}{sign}{_decimal(abs(value.imag))}j"
     if isinstance(value, str):
         return _quoted(value)
     if isinstance(value, DType) and value.name in CODES:
@@ -83,7 +83,7 @@ def literal(value: Any) -> str:
     )
 
 
-def _real(value: float) -> str:
+def _decimal(value: float) -> str:
     if not math.isfinite(value):
         return "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"
     text = repr(value)
