@@ -89,6 +89,7 @@ FUNCTION_CALLS = {
     "binary_cross_entropy_with_logits": [("", torch.randn(4), torch.rand(4))],
     "kl_div": [("reduction='batchmean'", torch.randn(4, 3), torch.rand(4, 3)), ("log_target=True", torch.randn(4, 3), torch.randn(4, 3))],
     "embedding": [("padding_idx=1", torch.tensor([[0, 1], [2, 2]]), torch.randn(3, 4))],
+    "embedding_bag": [("", torch.tensor([[0, 1], [2, 2]]), torch.randn(3, 4)), ("mode=\"sum\", padding_idx=1", torch.tensor([[0, 1], [2, 2]]), torch.randn(3, 4))],
     "batch_norm": [("training=True", torch.randn(4, 3), torch.zeros(3), torch.ones(3))],
     "layer_norm": [("[3]", torch.randn(4, 3))],
     "group_norm": [("2", torch.randn(4, 6))],

@@ -108,14 +108,14 @@ def _same_functions() -> set[Any]:
     """Functions of nn.functional that are operators of PyTorch's, with its arguments."""
     names = (
         "linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "gelu", "logsigmoid",
-        "adaptive_avg_pool1d", "avg_pool1d", "avg_pool2d", "avg_pool3d", "prelu", "pixel_shuffle", "pixel_unshuffle",
+        "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "avg_pool1d", "avg_pool2d", "avg_pool3d", "prelu", "pixel_shuffle", "pixel_unshuffle",
         "channel_shuffle", "cosine_similarity", "pairwise_distance", "pdist", "bilinear", "one_hot", "softplus", "hardshrink",
         "softshrink", "scaled_dot_product_attention", "pad",
     )  # fmt: skip
     return {getattr(nn.functional, name) for name in names if hasattr(nn.functional, name)}
 
 
-_CASTS = {
+_CAST_METHODS = {
     "float": polyad.float32, "double": polyad.float64, "half": polyad.float16, "bfloat16": polyad.bfloat16,
     "long": polyad.int64, "int": polyad.int32, "short": polyad.int16, "char": polyad.int8, "byte": polyad.uint8,
     "bool": polyad.bool,
@@ -209,8 +209,8 @@ class Resolver:
         """A method of a tensor, a list, a dict, a string or a number, which is an operator."""
         operator = f"aten::{name}"
         if object.type == t.TENSOR:
-            if name in _CASTS:
-                dtype = tree.Constant(t.DTYPE, object.place, _CASTS[name])
+            if name in _CAST_METHODS:
+                dtype = tree.Constant(t.DTYPE, object.place, _CAST_METHODS[name])
                 return SpecialValue(
                     name,
                     lambda checker, given, named, place: Plain(
