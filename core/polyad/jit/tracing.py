@@ -77,10 +77,10 @@ def trace(
         return func
     owner = getattr(func, "__self__", None)
     if isinstance(owner, Module):
-        if func.__name__ != "forward":  # type: ignore[attr-defined]
+        if func.__name__ != "forward":
             raise MethodOfModule(
                 "trace: it doesn't support compiling individual module's functions",
-                fix=f"use trace_module(module, {{{func.__name__!r}: inputs}})",  # type: ignore[attr-defined]
+                fix=f"use trace_module(module, {{{func.__name__!r}: inputs}})",
             )
         func = owner
     if not callable(func):

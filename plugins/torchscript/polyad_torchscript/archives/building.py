@@ -92,7 +92,7 @@ class _Building:
             found = self.made[id(one)]
             if found is None:
                 raise PolyadError(f"an object of {one.name} holds itself")
-            return found  # type: ignore[no-any-return]
+            return found
         self.made[id(one)] = None
         kind = self.unit.class_named(one.name)
         if not isinstance(kind, t.ClassType) or not kind.is_module:

@@ -103,7 +103,7 @@ class Archive:
             place,
             read_flat,
             self.classes,
-            TYPED,  # type: ignore[arg-type]
+            TYPED,
         )
 
     def checked(self) -> tuple[ScriptObject, tuple[Any, ...]]:
