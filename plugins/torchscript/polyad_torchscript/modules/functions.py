@@ -14,6 +14,7 @@ from ..checking.values import Value
 from ..language import tree
 from ..language.printing import print_function
 from ..language.source import CompileError, Place, Source
+from ..language.tree import Signature
 from ..operators.schemas import NO_DEFAULT
 from ..running.captured import captured_function, is_decided_by_data
 from ..running.generate import compile_function
@@ -160,7 +161,7 @@ class ScriptFunction:
         return graph_of(self.compile(), inline=True)
 
     @property
-    def schema(self) -> tree.Signature:
+    def schema(self) -> Signature:
         """What it takes and gives."""
         self.compile()
         return self.signature

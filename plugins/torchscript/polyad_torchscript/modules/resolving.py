@@ -475,10 +475,11 @@ class Resolver:
         for one, value in zip(node.args.kwonlyargs, node.args.kw_defaults):
             default = NO_DEFAULT if value is None else self._evaluated(value, place)
             arguments.append(Argument(one.arg, type_of(one), default, True))
-        for one in arguments:
-            if isinstance(one.default, (list, dict, set)) and not self.lists_as_defaults:
+        for made in arguments:
+            if isinstance(made.default, (list, dict, set)) and not self.lists_as_defaults:
+                shown = f"{made.name}={made.default!r}"
                 raise CompileError(
-                    f"script: Mutable default parameters are not supported: {node.name} has {made.name}={made.default!r}",
+                    f"script: Mutable default parameters are not supported: {node.name} has {shown}",
                     place,
                     fix="use None, and make the value in the function",
                 )
