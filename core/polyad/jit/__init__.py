@@ -29,7 +29,6 @@ from .scripting import (
     isinstance_ as isinstance,
     script,
     script_if_tracing,
-    script_if_tracing as _script_if_tracing,
     script_method,
     unused,
 )
@@ -48,9 +47,20 @@ from .tracing import (
 )
 
 _absent = lacking(__name__)
-_SCRIPTED = frozenset({
-    "CompilationUnit", "Error", "Future", "RecursiveScriptModule", "ScriptFunction", "ScriptModule", "_fork", "_wait", "fork", "wait",
-})  # fmt: skip
+_SCRIPTED = frozenset(
+    {
+        "CompilationUnit",
+        "Error",
+        "Future",
+        "RecursiveScriptModule",
+        "ScriptFunction",
+        "ScriptModule",
+        "_fork",
+        "_wait",
+        "fork",
+        "wait",
+    }
+)
 
 
 def __getattr__(name: str) -> Any:

@@ -1,7 +1,7 @@
 """PyTorch's compiler of Python code: `script` checks a function, a class or a module by TorchScript's rules.
 
-The language is ``polyad.torchscript``, a package of its own; here are PyTorch's names for it, and the decorators that mark
-what is to be compiled. What is marked stays what it is.
+The language is ``polyad.torchscript``, a package of its own; here are PyTorch's names for it, and the decorators that
+mark what is to be compiled. What is marked stays what it is.
 """
 
 from __future__ import annotations
@@ -58,16 +58,16 @@ class Attribute(NamedTuple):
 def script(obj: Any, optimize: None = None, _frames_up: int = 0, _rcb: Any = None, example_inputs: Any = None) -> Any:
     """*obj*, a function, class or module, checked by TorchScript's rules, as what runs its program.
 
-    Of a function it is a ``ScriptFunction``, of a module a ``RecursiveScriptModule`` that shares its parameters; a class
-    stays what it is, and can be used in scripted functions. Both have ``code`` and ``graph``.
+    Of a function it is a ``ScriptFunction``, of a module a ``RecursiveScriptModule`` that shares its parameters; a
+    class stays what it is, and can be used in scripted functions. Both have ``code`` and ``graph``.
 
     Args:
         obj: what to script; dicts and lists are given back as they are.
         optimize: has no effect.
         example_inputs: has no effect: types are those of annotations.
 
-    Raises RuntimeError (`polyad.torchscript.CompileError`) for a program that breaks the rules, with the source line, and
-    TypeError for what is none of these.
+    Raises RuntimeError (`polyad.torchscript.CompileError`) for a program that breaks the rules, with the source line,
+    and TypeError for what is none of these.
 
     >>> import polyad as torch
     >>> @torch.jit.script
@@ -168,8 +168,8 @@ def script_method(fn: T) -> T:
 
 
 def script_if_tracing(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """A decorator: the function is scripted when it is first called within a capture or a trace, so that its control flow
-    is recorded; otherwise it runs as Python.
+    """A decorator: the function is scripted when it is first called within a capture or a trace, so that its control
+    flow is recorded; otherwise it runs as Python.
 
     >>> import polyad as torch
     >>> @torch.jit.script_if_tracing

@@ -38,39 +38,62 @@ class _Writer:
             names = self.known(kind)
             if names and pick.random() < 0.8:
                 return pick.choice(names)
-            return {"int": str(pick.randint(-9, 9)), "float": str(pick.randint(-8, 8) / 4), "bool": pick.choice(["True", "False"]),
-                    "str": repr(pick.choice(["", "a", "bc", "word"])), "List[int]": "[1, 2, 3]"}[kind]  # fmt: skip
+            return {
+                "int": str(pick.randint(-9, 9)),
+                "float": str(pick.randint(-8, 8) / 4),
+                "bool": pick.choice(["True", "False"]),
+                "str": repr(pick.choice(["", "a", "bc", "word"])),
+                "List[int]": "[1, 2, 3]",
+            }[kind]
         part = lambda other: self.value(other, depth + 1)  # noqa: E731 - short in the table below
         table: dict[str, list[Any]] = {
             "int": [
-                lambda: f"({part('int')} {pick.choice('+-')} {part('int')})", lambda: f"({part('int')} * {pick.randint(-3, 3)})",
-                lambda: f"({part('int')} // {pick.choice([-3, 2, 5])})", lambda: f"({part('int')} % {pick.choice([-4, 3, 7])})",
-                lambda: f"len({part('List[int]')})", lambda: f"len({part('str')})", lambda: f"int({part('float')})",
-                lambda: f"({part('int')} if {part('bool')} else {part('int')})", lambda: f"abs({part('int')})",
-                lambda: f"{pick.choice(['min', 'max'])}({part('int')}, {part('int')})", lambda: f"int({part('bool')})",
-                lambda: f"sum({part('List[int]')})", lambda: f"(-{part('int')})",
+                lambda: f"({part('int')} {pick.choice('+-')} {part('int')})",
+                lambda: f"({part('int')} * {pick.randint(-3, 3)})",
+                lambda: f"({part('int')} // {pick.choice([-3, 2, 5])})",
+                lambda: f"({part('int')} % {pick.choice([-4, 3, 7])})",
+                lambda: f"len({part('List[int]')})",
+                lambda: f"len({part('str')})",
+                lambda: f"int({part('float')})",
+                lambda: f"({part('int')} if {part('bool')} else {part('int')})",
+                lambda: f"abs({part('int')})",
+                lambda: f"{pick.choice(['min', 'max'])}({part('int')}, {part('int')})",
+                lambda: f"int({part('bool')})",
+                lambda: f"sum({part('List[int]')})",
+                lambda: f"(-{part('int')})",
             ],
             "float": [
-                lambda: f"({part('float')} {pick.choice('+-*')} {part('float')})", lambda: f"({part('int')} / {pick.choice([2, -4])})",
-                lambda: f"float({part('int')})", lambda: f"({part('float')} + {part('int')})", lambda: f"abs({part('float')})",
+                lambda: f"({part('float')} {pick.choice('+-*')} {part('float')})",
+                lambda: f"({part('int')} / {pick.choice([2, -4])})",
+                lambda: f"float({part('int')})",
+                lambda: f"({part('float')} + {part('int')})",
+                lambda: f"abs({part('float')})",
             ],
             "bool": [
                 lambda: f"({part('int')} {pick.choice(['<', '<=', '==', '!=', '>', '>='])} {part('int')})",
-                lambda: f"({part('bool')} {pick.choice(['and', 'or'])} {part('bool')})", lambda: f"(not {part('bool')})",
-                lambda: f"({part('int')} in {part('List[int]')})", lambda: f"({part('str')} == {part('str')})",
+                lambda: f"({part('bool')} {pick.choice(['and', 'or'])} {part('bool')})",
+                lambda: f"(not {part('bool')})",
+                lambda: f"({part('int')} in {part('List[int]')})",
+                lambda: f"({part('str')} == {part('str')})",
                 lambda: f"({part('float')} < {part('float')} <= {part('float')})",
             ],
             "str": [
-                lambda: f"({part('str')} + {part('str')})", lambda: f"str({part('int')})", lambda: f"{part('str')}.upper()",
-                lambda: f"({part('str')} if {part('bool')} else {part('str')})", lambda: f"{part('str')}[1:]",
+                lambda: f"({part('str')} + {part('str')})",
+                lambda: f"str({part('int')})",
+                lambda: f"{part('str')}.upper()",
+                lambda: f"({part('str')} if {part('bool')} else {part('str')})",
+                lambda: f"{part('str')}[1:]",
                 lambda: "f'{" + pick.choice(self.known("int")) + "}-{" + pick.choice(self.known("str")) + "}'",
             ],
             "List[int]": [
-                lambda: f"[{part('int')}, {part('int')}]", lambda: f"({part('List[int]')} + {part('List[int]')})",
-                lambda: f"{part('List[int]')}[{pick.randint(0, 2)}:]", lambda: f"{part('List[int]')}[::-1]",
-                lambda: f"[k + {part('int')} for k in {part('List[int]')} if k > {pick.randint(-3, 3)}]", lambda: f"sorted({part('List[int]')})",
+                lambda: f"[{part('int')}, {part('int')}]",
+                lambda: f"({part('List[int]')} + {part('List[int]')})",
+                lambda: f"{part('List[int]')}[{pick.randint(0, 2)}:]",
+                lambda: f"{part('List[int]')}[::-1]",
+                lambda: f"[k + {part('int')} for k in {part('List[int]')} if k > {pick.randint(-3, 3)}]",
+                lambda: f"sorted({part('List[int]')})",
             ],
-        }  # fmt: skip
+        }
         return pick.choice(table[kind])()
 
     def write(self, line: str) -> None:
@@ -154,6 +177,14 @@ def program(seed: int) -> str:
     return "\n".join([f"def f({arguments}) -> Tuple[int, float, bool, str, List[int]]:", *writer.lines, ""])
 
 
+def outcome(function: Any, *given: Any) -> Any:
+    """What a function gives, or the kind of what it raises: an infinity cannot be made an int."""
+    try:
+        return function(*given)
+    except OverflowError:
+        return OverflowError
+
+
 def compare(seed: int) -> None:
     """Raises AssertionError, with the program, if Python gives another result than the script."""
     text = program(seed)
@@ -165,7 +196,7 @@ def compare(seed: int) -> None:
         given = (pick.randint(-20, 20), pick.randint(0, 9), pick.randint(-9, 9) / 2, pick.random() < 0.5)
         items = [pick.randint(-5, 5) for _ in range(pick.randint(0, 4))]
         word = pick.choice(["", "q", "torch"])
-        wanted, found = names["f"](*given, list(items), word), scripted(*given, list(items), word)
+        wanted, found = [outcome(f, *given, list(items), word) for f in (names["f"], scripted)]
         assert repr(found) == repr(wanted), f"{text}\n{given, items, word}\nscript {found}\nPython {wanted}"
 
 

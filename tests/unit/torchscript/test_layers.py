@@ -79,7 +79,8 @@ def test_no_layer_is_run_as_python_that_has_a_program() -> None:
 
 
 FUNCTION_CALLS = {
-    "cross_entropy": [("", torch.randn(4, 3), torch.tensor([0, 2, 1, 1])), ("label_smoothing=0.1, reduction='sum'", torch.randn(4, 3), torch.tensor([0, 2, 1, 1]))],
+    "cross_entropy": [("", torch.randn(4, 3), torch.tensor([0, 2, 1, 1])),
+                      ("label_smoothing=0.1, reduction='sum'", torch.randn(4, 3), torch.tensor([0, 2, 1, 1]))],
     "nll_loss": [("ignore_index=1", torch.randn(4, 3), torch.tensor([0, 2, 1, 1]))],
     "mse_loss": [("", torch.randn(4, 3), torch.randn(4, 3))],
     "l1_loss": [("reduction='none'", torch.randn(4, 3), torch.randn(4, 3))],
@@ -87,7 +88,8 @@ FUNCTION_CALLS = {
     "huber_loss": [("delta=0.5", torch.randn(4, 3), torch.randn(4, 3))],
     "binary_cross_entropy": [("", torch.rand(4), torch.rand(4))],
     "binary_cross_entropy_with_logits": [("", torch.randn(4), torch.rand(4))],
-    "kl_div": [("reduction='batchmean'", torch.randn(4, 3), torch.rand(4, 3)), ("log_target=True", torch.randn(4, 3), torch.randn(4, 3))],
+    "kl_div": [("reduction='batchmean'", torch.randn(4, 3), torch.rand(4, 3)),
+               ("log_target=True", torch.randn(4, 3), torch.randn(4, 3))],
     "embedding": [("padding_idx=1", torch.tensor([[0, 1], [2, 2]]), torch.randn(3, 4))],
     "embedding_bag": [("", torch.tensor([[0, 1], [2, 2]]), torch.randn(3, 4)), ("mode=\"sum\", padding_idx=1", torch.tensor([[0, 1], [2, 2]]), torch.randn(3, 4))],
     "batch_norm": [("training=True", torch.randn(4, 3), torch.zeros(3), torch.ones(3))],

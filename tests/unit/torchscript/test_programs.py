@@ -1,5 +1,7 @@
 """The language of `jit.script`: what programs do, and what they are refused for."""
 
+# ruff: noqa: UP006, UP007, UP031, UP032, UP045, SIM905, C416, PIE800, RUF015 - programs are written so
+
 from __future__ import annotations
 
 import enum
@@ -198,7 +200,9 @@ REFUSED = [
     ("def f(x: int):\n    y = [1]\n    y.append('a')", "Could not match type str to int", "y.append('a')"),
     ("def f(x):\n    return z", "undefined value z", "return z"),
     ("def f(x: int) -> str:\n    return x", "Return value was annotated as having type str", "return x"),
-    ("def f(x: bool):\n    if x:\n        y = 1\n    else:\n        y = 'a'\n    return y", "Type mismatch: y is set to type int", "if x:"),
+    ("def f(x: bool):\n    if x:\n        y = 1\n    else:\n        y = 'a'\n    return y",
+     "Type mismatch: y is set to type int",
+     "if x:"),
     ("def f(x: bool):\n    if x:\n        y = 1\n    return y", "y is not defined in the false branch", "return y"),
     ("def f(x: int):\n    while x < 3:\n        x = 'a'", "previously had type int", "x = 'a'"),
     ("def f(x):\n    return lambda: x", "a lambda isn't supported", "return lambda"),

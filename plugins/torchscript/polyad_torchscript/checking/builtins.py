@@ -21,28 +21,30 @@ Given = "list[Value]"
 Named = "dict[str, Value]"
 
 
-def _one(checker: Any, given: list[Value], named: dict[str, Value], place: Place, name: str) -> tree.Expression:
+def _only_argument(
+    checker: Any, given: list[Value], named: dict[str, Value], place: Place, name: str
+) -> tree.Expression:
     if len(given) != 1 or named:
         raise CompileError(f"script: {name}() expects exactly 1 argument but found {len(given) + len(named)}", place)
     return given[0].expression(checker, place)
 
 
-def _len(checker: Any, given: list[Value], named: dict[str, Value], place: Place) -> Value:
+def _call_len(checker: Any, given: list[Value], named: dict[str, Value], place: Place) -> Value:
     if len(given) == 1:
         elements = given[0].elements(checker, place)
         if elements is not None:
             return Plain(checker.constant(len(elements), place))
-    value = _one(checker, given, named, place, "len")
+    value = _only_argument(checker, given, named, place, "len")
     if isinstance(value.type, t.ClassType):
         return Plain(checker._magic(value, "__len__", [], place))
     return Plain(checker.operator(("aten::len",), [value], {}, place))
 
 
-def _cast(name: str, operator: str, empty: Any) -> Any:
+def _cast_function(name: str, operator: str, empty: Any) -> Any:
     def call(checker: Any, given: list[Value], named: dict[str, Value], place: Place) -> Value:
         if not given and not named:
             return Plain(checker.constant(empty, place))
-        value = _one(checker, given, named, place, name)
+        value = _only_argument(checker, given, named, place, name)
         if isinstance(value.type, t.ClassType):
             return Plain(checker._magic(value, f"__{name}__", [], place))
         if value.type == (
@@ -54,7 +56,7 @@ def _cast(name: str, operator: str, empty: Any) -> Any:
     return SpecialValue(name, call)
 
 
-def _range(checker: Any, given: list[Value], named: dict[str, Value], place: Place) -> Value:
+def _call_range(checker: Any, given: list[Value], named: dict[str, Value], place: Place) -> Value:
     if not 1 <= len(given) <= 3 or named:
         raise CompileError(f"script: range expected at least 1 and at most 3 arguments, got {len(given)}", place)
     parts = [convert(one.expression(checker, place), t.INT, True) for one in given]
@@ -66,7 +68,7 @@ def _range(checker: Any, given: list[Value], named: dict[str, Value], place: Pla
     return IterableValue(tree.Iterable_("range", parts, t.INT))
 
 
-def _zip(checker: Any, given: list[Value], named: dict[str, Value], place: Place) -> Value:
+def _call_zip(checker: Any, given: list[Value], named: dict[str, Value], place: Place) -> Value:
     if not given or named:
         raise CompileError("script: zip expected at least 1 arguments, got 0", place)
     elements = [one.elements(checker, place) for one in given]
@@ -74,17 +76,17 @@ def _zip(checker: Any, given: list[Value], named: dict[str, Value], place: Place
         if any(one is None for one in elements):
             raise CompileError("script: zip of what has a known number of elements and of what has not", place,
                                fix="zip lists with lists, or modules with modules")  # fmt: skip
-        return TupleValue([TupleValue(list(parts)) for parts in zip(*elements)])  # type: ignore[arg-type]
+        return TupleValue([TupleValue(list(parts)) for parts in zip(*elements)])
     parts = [checker.iterable(one, place) for one in given]
     return IterableValue(tree.Iterable_("zip", parts, t.TupleType(tuple([one.element for one in parts]))))
 
 
-def _enumerate(checker: Any, given: list[Value], named: dict[str, Value], place: Place) -> Value:
+def _call_enumerate(checker: Any, given: list[Value], named: dict[str, Value], place: Place) -> Value:
     given = [*given, *named.values()]
     if not 1 <= len(given) <= 2:
         raise CompileError(f"script: enumerate expected at least 1 and at most 2 arguments, got {len(given)}", place)
     elements = given[0].elements(checker, place)
-    start = checker.constant(0, place) if len(given) == 1 else given[1].expression(checker, place)
+    start: Any = checker.constant(0, place) if len(given) == 1 else given[1].expression(checker, place)
     if elements is not None:
         first = start.value
         return TupleValue(
@@ -94,7 +96,7 @@ def _enumerate(checker: Any, given: list[Value], named: dict[str, Value], place:
     return IterableValue(tree.Iterable_("enumerate", [part, start], t.TupleType((t.INT, part.element))))
 
 
-def _list(checker: Any, given: list[Value], named: dict[str, Value], place: Place) -> Value:
+def _call_list(checker: Any, given: list[Value], named: dict[str, Value], place: Place) -> Value:
     if not given and not named:
         return Plain(tree.ListLiteral(t.ListType(t.TENSOR), place, []))
     if len(given) != 1 or named:
@@ -108,7 +110,7 @@ def _list(checker: Any, given: list[Value], named: dict[str, Value], place: Plac
     return Plain(tree.Comprehension(t.ListType(iterable.element), place, target, iterable, [], local))
 
 
-def _dict(checker: Any, given: list[Value], named: dict[str, Value], place: Place) -> Value:
+def _call_dict(checker: Any, given: list[Value], named: dict[str, Value], place: Place) -> Value:
     keys = [checker.constant(name, place) for name in named]
     values = [one.expression(checker, place) for one in named.values()]
     if given:
@@ -130,7 +132,7 @@ def _dict(checker: Any, given: list[Value], named: dict[str, Value], place: Plac
     return Plain(tree.DictLiteral(t.DictType(key, value), place, keys, values))
 
 
-def _tuple(checker: Any, given: list[Value], named: dict[str, Value], place: Place) -> Value:
+def _call_tuple(checker: Any, given: list[Value], named: dict[str, Value], place: Place) -> Value:
     if not given:
         return Plain(tree.TupleLiteral(t.TupleType(()), place, []))
     elements = given[0].elements(checker, place)
@@ -144,7 +146,7 @@ def _tuple(checker: Any, given: list[Value], named: dict[str, Value], place: Pla
     return Plain(TupleValue(elements).expression(checker, place))
 
 
-def _reversed(checker: Any, given: list[Value], named: dict[str, Value], place: Place) -> Value:
+def _call_reversed(checker: Any, given: list[Value], named: dict[str, Value], place: Place) -> Value:
     elements = given[0].elements(checker, place) if given else None
     if elements is None:
         raise UnsupportedError(
@@ -153,7 +155,7 @@ def _reversed(checker: Any, given: list[Value], named: dict[str, Value], place: 
     return TupleValue(elements[::-1])
 
 
-def _minmax(name: str) -> Any:
+def _minmax_function(name: str) -> Any:
     def call(checker: Any, given: list[Value], named: dict[str, Value], place: Place) -> Value:
         arguments = [one.expression(checker, place) for one in given]
         if len(arguments) > 2:
@@ -167,7 +169,7 @@ def _minmax(name: str) -> Any:
     return SpecialValue(name, call)
 
 
-def _print(checker: Any, given: list[Value], named: dict[str, Value], place: Place) -> Value:
+def _call_print(checker: Any, given: list[Value], named: dict[str, Value], place: Place) -> Value:
     if named:
         raise UnsupportedError(
             "script: arguments of print() by name aren't supported", place, fix="join the text before"
@@ -177,15 +179,15 @@ def _print(checker: Any, given: list[Value], named: dict[str, Value], place: Pla
     return Plain(tree.Operator(t.NONE, place, schema, arguments))  # type: ignore[arg-type]
 
 
-def _constant(value: Any) -> Any:
+def _constant_function(value: Any) -> Any:
     def call(checker: Any, given: list[Value], named: dict[str, Value], place: Place) -> Value:
         return Plain(checker.constant(value, place))
 
     return call
 
 
-def _unwrap(checker: Any, given: list[Value], named: dict[str, Value], place: Place) -> Value:
-    value = _one(checker, given, named, place, "_unwrap_optional")
+def _call_unwrap(checker: Any, given: list[Value], named: dict[str, Value], place: Place) -> Value:
+    value = _only_argument(checker, given, named, place, "_unwrap_optional")
     if value.type == t.NONE:
         raise CompileError("script: cannot match an Optional to None: it is always None", place)
     schema = tree.Schema(
@@ -194,29 +196,29 @@ def _unwrap(checker: Any, given: list[Value], named: dict[str, Value], place: Pl
     return Plain(tree.Operator(schema.result, place, schema, [value]))
 
 
-def _fork(checker: Any, given: list[Value], named: dict[str, Value], place: Place) -> Value:
+def _call_fork(checker: Any, given: list[Value], named: dict[str, Value], place: Place) -> Value:
     call = given[0].call(checker, given[1:], named, place).expression(checker, place)
     return Plain(tree.Fork(t.FutureType(call.type), place, call))
 
 
-def _wait(checker: Any, given: list[Value], named: dict[str, Value], place: Place) -> Value:
-    value = _one(checker, given, named, place, "wait")
+def _call_wait(checker: Any, given: list[Value], named: dict[str, Value], place: Place) -> Value:
+    value = _only_argument(checker, given, named, place, "wait")
     return Plain(checker.operator(("aten::wait",), [value], {}, place))
 
 
-def _size(checker: Any, given: list[Value], named: dict[str, Value], place: Place) -> Value:
-    value = _one(checker, given, named, place, "Size")
+def _call_size(checker: Any, given: list[Value], named: dict[str, Value], place: Place) -> Value:
+    value = _only_argument(checker, given, named, place, "Size")
     return Plain(checker.converted(value, t.ListType(t.INT)))
 
 
-def _pow(checker: Any, given: list[Value], named: dict[str, Value], place: Place) -> Value:
+def _call_pow(checker: Any, given: list[Value], named: dict[str, Value], place: Place) -> Value:
     arguments = [one.expression(checker, place) for one in given]
     if len(arguments) != 2 or named:
         raise CompileError("script: pow() takes 2 arguments", place)
     return Plain(checker.binary(ast.Pow, *arguments, place))
 
 
-def _assert(checker: Any, given: list[Value], named: dict[str, Value], place: Place) -> Value:
+def _call_assert(checker: Any, given: list[Value], named: dict[str, Value], place: Place) -> Value:
     arguments = [one.expression(checker, place) for one in [*given, *named.values()]]
     condition = checker.as_bool(arguments[0])
     schema = tree.Schema(
@@ -226,54 +228,78 @@ def _assert(checker: Any, given: list[Value], named: dict[str, Value], place: Pl
 
 
 FUNCTIONS: dict[str, Value] = {
-    "len": SpecialValue("len", _len),
-    "range": SpecialValue("range", _range),
-    "zip": SpecialValue("zip", _zip),
-    "enumerate": SpecialValue("enumerate", _enumerate),
-    "reversed": SpecialValue("reversed", _reversed),
-    "list": SpecialValue("list", _list),
-    "dict": SpecialValue("dict", _dict),
-    "tuple": SpecialValue("tuple", _tuple),
-    "print": SpecialValue("print", _print),
-    "pow": SpecialValue("pow", _pow),
-    "int": _cast("int", "aten::Int", 0),
-    "float": _cast("float", "aten::Float", 0.0),
-    "bool": _cast("bool", "aten::Bool", False),
-    "str": _cast("str", "aten::str", ""),
+    "len": SpecialValue("len", _call_len),
+    "range": SpecialValue("range", _call_range),
+    "zip": SpecialValue("zip", _call_zip),
+    "enumerate": SpecialValue("enumerate", _call_enumerate),
+    "reversed": SpecialValue("reversed", _call_reversed),
+    "list": SpecialValue("list", _call_list),
+    "dict": SpecialValue("dict", _call_dict),
+    "tuple": SpecialValue("tuple", _call_tuple),
+    "print": SpecialValue("print", _call_print),
+    "pow": SpecialValue("pow", _call_pow),
+    "int": _cast_function("int", "aten::Int", 0),
+    "float": _cast_function("float", "aten::Float", 0.0),
+    "bool": _cast_function("bool", "aten::Bool", False),
+    "str": _cast_function("str", "aten::str", ""),
     "complex": OperatorValue("aten::Complex"),
-    "min": _minmax("min"),
-    "max": _minmax("max"),
+    "min": _minmax_function("min"),
+    "max": _minmax_function("max"),
     "abs": OperatorValue("prim::abs", "aten::abs"),
     **{name: OperatorValue(f"aten::{name}") for name in (
         "sum", "all", "any", "sorted", "round", "divmod", "ord", "chr", "hex", "oct", "bin", "hash",
     )},
-    "jit.is_scripting": SpecialValue("is_scripting", _constant(True)),
-    "jit.is_tracing": SpecialValue("is_tracing", _constant(False)),
-    "overrides.has_torch_function": SpecialValue("has_torch_function", _constant(False)),
-    "jit._unwrap_optional": SpecialValue("_unwrap_optional", _unwrap),
-    "jit.fork": SpecialValue("fork", _fork),
-    "jit.wait": SpecialValue("wait", _wait),
-    "jit._fork": SpecialValue("fork", _fork),
-    "jit._wait": SpecialValue("wait", _wait),
-    "Size": SpecialValue("Size", _size),
-    "_assert": SpecialValue("_assert", _assert),
+    "jit.is_scripting": SpecialValue("is_scripting", _constant_function(True)),
+    "jit.is_tracing": SpecialValue("is_tracing", _constant_function(False)),
+    "overrides.has_torch_function": SpecialValue("has_torch_function", _constant_function(False)),
+    "jit._unwrap_optional": SpecialValue("_unwrap_optional", _call_unwrap),
+    "jit.fork": SpecialValue("fork", _call_fork),
+    "jit.wait": SpecialValue("wait", _call_wait),
+    "jit._fork": SpecialValue("fork", _call_fork),
+    "jit._wait": SpecialValue("wait", _call_wait),
+    "Size": SpecialValue("Size", _call_size),
+    "_assert": SpecialValue("_assert", _call_assert),
 }  # fmt: skip
 """By the name that Python or polyad has for it."""
 
 UNSUPPORTED: dict[str, Value] = {
-    name: UnusableValue(name, f"Python builtin <built-in function {name}> is currently not supported in TorchScript: {name}()", fix)
+    name: UnusableValue(
+        name, f"Python builtin <built-in function {name}> is currently not supported in TorchScript: {name}()", fix
+    )
     for name, fix in {
-        "map": "use a list comprehension", "filter": "use a list comprehension", "set": "use a dict whose values are True",
-        "frozenset": "use a dict whose values are True", "iter": "use a for loop", "next": "use a for loop",
-        "type": "use isinstance", "open": "read files outside", "eval": "write the expression", "exec": "write the code",
-        "compile": "write the code", "globals": "pass what is needed", "locals": "pass what is needed",
-        "vars": "name the attributes", "setattr": "assign to the attribute", "delattr": "set it to None",
-        "dir": "name the attributes", "callable": "nothing else can be called", "id": "use is", "input": "pass the text",
-        "issubclass": "use isinstance", "repr": "use str", "slice": "write x[a:b]", "object": "use a class",
-        "bytes": "use str", "bytearray": "use a list of int", "format": "use an f-string", "property": "use it in a class",
-        "memoryview": "use a list", "__import__": "import at the top of the file", "ascii": "use str",
+        "map": "use a list comprehension",
+        "filter": "use a list comprehension",
+        "set": "use a dict whose values are True",
+        "frozenset": "use a dict whose values are True",
+        "iter": "use a for loop",
+        "next": "use a for loop",
+        "type": "use isinstance",
+        "open": "read files outside",
+        "eval": "write the expression",
+        "exec": "write the code",
+        "compile": "write the code",
+        "globals": "pass what is needed",
+        "locals": "pass what is needed",
+        "vars": "name the attributes",
+        "setattr": "assign to the attribute",
+        "delattr": "set it to None",
+        "dir": "name the attributes",
+        "callable": "nothing else can be called",
+        "id": "use is",
+        "input": "pass the text",
+        "issubclass": "use isinstance",
+        "repr": "use str",
+        "slice": "write x[a:b]",
+        "object": "use a class",
+        "bytes": "use str",
+        "bytearray": "use a list of int",
+        "format": "use an f-string",
+        "property": "use it in a class",
+        "memoryview": "use a list",
+        "__import__": "import at the top of the file",
+        "ascii": "use str",
     }.items()
-}  # fmt: skip
+}
 
 
 def class_value(type: t.Type) -> Value:

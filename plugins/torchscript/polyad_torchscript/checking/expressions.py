@@ -1,7 +1,7 @@
 """Expressions: Python's nodes to typed ones.
 
-`Expressions.value` gives what a node means, `Expressions.check` a typed expression. A *hint* is the type that is wanted,
-where the source says one: it decides what an empty list is of.
+`Expressions.value` gives what a node means, `Expressions.check` a typed expression. A *hint* is the type that is
+wanted, where the source says one: it decides what an empty list is of.
 """
 
 from __future__ import annotations
@@ -79,6 +79,9 @@ class Expressions(Indexing, Conditions):
     scope: Scope
     assigned: set[str]
     wanted: Type | None = None
+    inner_scope: Any
+    assign_target: Any
+    bind_names: Any
 
     def place(self, node: ast.AST) -> Place:
         """Where *node* is."""
@@ -99,7 +102,7 @@ class Expressions(Indexing, Conditions):
     def _meant(self, node: ast.expr, hint: Type | None) -> Value:
         method = getattr(self, f"_value_{type(node).__name__}", None)
         if method is not None:
-            return method(node)  # type: ignore[no-any-return]
+            return method(node)
         method = getattr(self, f"_check_{type(node).__name__}", None)
         if method is None:
             raise self._unsupported(node)
@@ -127,7 +130,7 @@ class Expressions(Indexing, Conditions):
         value = self.resolver.name(self, node.id, place)
         if value is None:
             raise CompileError(f"script: undefined value {node.id}", place, fix="define it, or pass it as an argument")
-        return value  # type: ignore[no-any-return]
+        return value
 
     def _value_Attribute(self, node: ast.Attribute) -> Value:
         return self.value(node.value).attribute(self, node.attr, self.place(node))
@@ -140,7 +143,7 @@ class Expressions(Indexing, Conditions):
         if has == t.DEVICE and name in _DEVICE_ATTRIBUTES:
             return Plain(match_operator(_DEVICE_ATTRIBUTES[name], [object], {}, place))
         if isinstance(has, (t.ClassType, t.InterfaceType)):
-            return self.resolver.member(self, object, name, place)  # type: ignore[no-any-return]
+            return self.resolver.member(self, object, name, place)
         if isinstance(has, t.TupleType) and name in has.fields:
             index = has.fields.index(name)
             return Plain(tree.Element(has.elements[index], place, object, index))
@@ -152,7 +155,7 @@ class Expressions(Indexing, Conditions):
         if has in _CONTAINERS or isinstance(has, (t.ListType, t.DictType)):
             value = self.resolver.builtin_method(name, object)
             if value is not None:
-                return value  # type: ignore[no-any-return]
+                return value
         if isinstance(has, t.FutureType) and name == "wait":
             return OperatorValue("aten::wait", first=object)
         if isinstance(has, t.UnionType):
@@ -322,7 +325,7 @@ class Expressions(Indexing, Conditions):
 
     def _magic(self, object: tree.Expression, name: str, given: list[tree.Expression], place: Place) -> tree.Expression:
         method = self.resolver.member(self, object, name, place)
-        return method.call(self, [Plain(one) for one in given], {}, place).expression(self, place)  # type: ignore[no-any-return]
+        return method.call(self, [Plain(one) for one in given], {}, place).expression(self, place)
 
     def _check_UnaryOp(self, node: ast.UnaryOp, hint: Type | None) -> tree.Expression:
         place = self.place(node)
@@ -418,7 +421,7 @@ class Expressions(Indexing, Conditions):
         """A call of a function of polyad's by its annotations."""
         arguments = [one.expression(self, place) for one in given]
         keywords = {key: one.expression(self, place) for key, one in named.items()}
-        return self.resolver.native(self, name, function, arguments, keywords, place)  # type: ignore[no-any-return]
+        return self.resolver.native(self, name, function, arguments, keywords, place)
 
     def construct(self, of: Type, given: list[Value], named: dict[str, Value], place: Place) -> tree.Expression:
         """An instance of a class."""
@@ -529,12 +532,27 @@ class Expressions(Indexing, Conditions):
 
 
 _WORDS = {
-    "Lambda": "a lambda", "SetComp": "a set comprehension", "GeneratorExp": "a generator", "Await": "await", "Set": "a set",
-    "Yield": "yield", "YieldFrom": "yield from", "NamedExpr": ":=", "Starred": "a starred expression",
-    "AsyncFunctionDef": "async def", "AsyncFor": "async for", "AsyncWith": "async with", "Try": "try",
-    "TryStar": "try", "Global": "global", "Nonlocal": "nonlocal", "Import": "import", "ImportFrom": "import",
-    "ClassDef": "a class in a function", "Match": "match",
-}  # fmt: skip
+    "Lambda": "a lambda",
+    "SetComp": "a set comprehension",
+    "GeneratorExp": "a generator",
+    "Await": "await",
+    "Set": "a set",
+    "Yield": "yield",
+    "YieldFrom": "yield from",
+    "NamedExpr": ":=",
+    "Starred": "a starred expression",
+    "AsyncFunctionDef": "async def",
+    "AsyncFor": "async for",
+    "AsyncWith": "async with",
+    "Try": "try",
+    "TryStar": "try",
+    "Global": "global",
+    "Nonlocal": "nonlocal",
+    "Import": "import",
+    "ImportFrom": "import",
+    "ClassDef": "a class in a function",
+    "Match": "match",
+}
 _INSTEAD = {
     "Lambda": "define a function by def",
     "SetComp": "use a dict whose values are True",

@@ -29,7 +29,7 @@ class Indexing:
         place = self.place(node)
         base = self.value(node.value)
         if hasattr(base, "index"):
-            return base.index(self, node.slice, place)  # type: ignore[no-any-return]
+            return base.index(self, node.slice, place)
         elements = base.elements(self, place) if isinstance(base, TupleValue) else None
         if elements is not None:
             return self._of_values(elements, node.slice, place)
@@ -41,7 +41,7 @@ class Indexing:
             return Plain(self.tensor_index(object, node.slice, place))
         if isinstance(has, t.ClassType):
             index = self.value(node.slice)
-            return self.resolver.member(self, object, "__getitem__", place).call(self, [index], {}, place)  # type: ignore[no-any-return]
+            return self.resolver.member(self, object, "__getitem__", place).call(self, [index], {}, place)
         if isinstance(node.slice, ast.Slice):
             return Plain(self._sliced(object, node.slice, place))
         if isinstance(has, t.UnionType):
@@ -90,7 +90,7 @@ class Indexing:
             self.constant(1 if name == "step" else None, place) if one is None else self.check(one)
             for name, one in (("lower", node.lower), ("upper", node.upper), ("step", node.step))
         ]
-        return self.operator(("aten::slice",), [object, *parts], {}, place)  # type: ignore[no-any-return]
+        return self.operator(("aten::slice",), [object, *parts], {}, place)
 
     def tensor_index(self, object: tree.Expression, node: ast.expr, place: Place) -> tree.Expression:
         """``object[node]`` of a tensor."""
@@ -109,10 +109,11 @@ class Indexing:
         """What is left after numbers and slices have been taken, and the tensors that index it."""
         items = self._items(node)
         after = sum(not isinstance(one, tree.Constant) or one.value is not None for one in self._after_ellipsis(items))
-        dim, sliced, indices, met = 0, object, [], False
+        indices: list[tree.Expression | None] = []
+        dim, sliced, met = 0, object, False
 
         def at(position: int) -> tree.Expression:
-            return self.constant(position - after if met and position < after else position, place)  # type: ignore[no-any-return]
+            return self.constant(position - after if met and position < after else position, place)
 
         remaining = after
         for item in items:
@@ -149,8 +150,11 @@ class Indexing:
                 indices.append(made)
                 dim += 1
             else:
-                raise CompileError(f"script: unsupported operation: indexing tensor with unsupported index type "
-                                   f"'{item.type}': only ints, slices, None, lists and tensors are supported", place)  # fmt: skip
+                raise CompileError(
+                    f"script: unsupported operation: indexing tensor with unsupported index type "
+                    f"'{item.type}': only ints, slices, None, lists and tensors are supported",
+                    place,
+                )
         while indices and indices[-1] is None:
             indices.pop()
         return sliced, indices

@@ -93,7 +93,7 @@ def _match(
     rest = list(given[used:])
     if rest and not schema.variadic:
         raise _Misfit(f"Expected at most {used} positional arguments but found {len(given)}")
-    return Matched(schema, found + rest, bindings)
+    return Matched(schema, [*found, *rest], bindings)
 
 
 def _assign(
@@ -115,10 +115,10 @@ def _assign(
         elif argument.name == "self" and "input" in left and used >= len(given):
             value = left.pop("input")
         elif used < len(given) and not argument.keyword_only:
-            if _takes_rest(arguments, index) and t.ListType not in [type(_plain(given[used].type))]:
-                value = _rest_as_list(given[used:], argument, conversions)
-                if value is not None:
-                    found.append(value)
+            if _takes_rest(arguments, index) and t.ListType not in [type(_without_none(given[used].type))]:
+                listed = _rest_as_list(given[used:], argument, conversions)
+                if listed is not None:
+                    found.append(listed)
                     used = len(given)
                     continue
             value = given[used]
@@ -134,7 +134,7 @@ def _assign(
     return found, used
 
 
-def _plain(type: Type) -> Type:
+def _without_none(type: Type) -> Type:
     return t.without_none(type)
 
 
@@ -157,17 +157,17 @@ def _rest_as_list(rest: Sequence[tree.Expression], argument: Argument, conversio
 
 
 def _fitted(value: tree.Expression, argument: Argument, conversions: bool, bindings: Bindings) -> tree.Expression:
-    if argument.broadcasts and isinstance(_plain(argument.type), t.ListType):
-        element = convert(value, _plain(argument.type).element, conversions)  # type: ignore[attr-defined]
+    if argument.broadcasts and isinstance(_without_none(argument.type), t.ListType):
+        element = convert(value, _without_none(argument.type).element, conversions)  # type: ignore[attr-defined]
         if element is not None:
             return element
     wanted = argument.type
-    if _open(wanted):
+    if _is_open(wanted):
         if isinstance(value, (tree.ListLiteral, tree.DictLiteral)) and not tree_elements(value):
             known = _bound(wanted, bindings)
-            if not _open(known):
+            if not _is_open(known):
                 return retyped(value, known)
-        if not _bind(wanted, value.type, bindings):
+        if not _bind_open(wanted, value.type, bindings):
             raise _Misfit(
                 f"Could not match type {value.type} to {_bound(wanted, bindings)} in argument '{argument.name}'"
             )
@@ -218,9 +218,9 @@ def convert(value: tree.Expression, wanted: Type, conversions: bool) -> tree.Exp
                     return found
             return None
         return None if has == t.NONE or isinstance(has, t.UnionType) else convert(value, plain, conversions)
-    if isinstance(value, (tree.ListLiteral, tree.DictLiteral)) and not tree_elements(value):
-        if isinstance(wanted, (t.ListType, t.DictType)) and type(wanted) is type(has):
-            return retyped(value, wanted)
+    is_empty = isinstance(value, (tree.ListLiteral, tree.DictLiteral)) and not tree_elements(value)
+    if is_empty and isinstance(wanted, (t.ListType, t.DictType)) and type(wanted) is type(has):
+        return retyped(value, wanted)
     if isinstance(value, tree.ListLiteral) and isinstance(wanted, t.ListType):
         parts = [convert(one, wanted.element, conversions) for one in value.elements]
         if None not in parts:
@@ -269,11 +269,11 @@ def parts_of(value: tree.Expression, chosen: list[int] | None = None) -> list[tr
     ]
 
 
-def _open(type: Type) -> bool:
-    return isinstance(type, t.Variable) or any(map(_open, type.parts()))
+def _is_open(type: Type) -> bool:
+    return isinstance(type, t.Variable) or any(map(_is_open, type.parts()))
 
 
-def _bind(wanted: Type, has: Type, bindings: Bindings) -> bool:
+def _bind_open(wanted: Type, has: Type, bindings: Bindings) -> bool:
     """Whether *has* fits the open type *wanted*, which sets its variables."""
     if isinstance(wanted, t.Variable):
         known = bindings.get(wanted.name)
@@ -285,14 +285,14 @@ def _bind(wanted: Type, has: Type, bindings: Bindings) -> bool:
         both = t.unify(known, has)
         return both is not None and both == known
     if isinstance(wanted, t.UnionType) and t.NONE in wanted.members:
-        return has == t.NONE or _bind(t.without_none(wanted), t.without_none(has), bindings)
-    if not _open(wanted):
+        return has == t.NONE or _bind_open(t.without_none(wanted), t.without_none(has), bindings)
+    if not _is_open(wanted):
         return True  # checked by convert
     if isinstance(has, t.TupleType) and isinstance(wanted, t.ListType):
-        return bool(has.elements) and all(_bind(wanted.element, one, bindings) for one in has.elements)
+        return bool(has.elements) and all(_bind_open(wanted.element, one, bindings) for one in has.elements)
     if type(wanted) is not type(has) or len(wanted.parts()) != len(has.parts()):
         return False
-    return all(_bind(a, b, bindings) if _open(a) else t.is_subtype(b, a) and t.is_subtype(a, b)
+    return all(_bind_open(a, b, bindings) if _is_open(a) else t.is_subtype(b, a) and t.is_subtype(a, b)
         for a, b in zip(wanted.parts(), has.parts()))  # fmt: skip
 
 

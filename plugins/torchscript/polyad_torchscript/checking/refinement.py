@@ -1,4 +1,4 @@
-"""Conditions, and what is known of types where they hold: ``x is not None``, ``isinstance(x, T)``, with and, or, not."""
+"""Conditions, and what is known of types where they hold: ``x is not None``, ``isinstance(x, T)``, and, or, not."""
 
 from __future__ import annotations
 
@@ -87,19 +87,19 @@ class Conditions:
         if value.type == t.BOOL:
             return value
         if isinstance(value, tree.Constant) and isinstance(value.value, (int, float)):
-            return self.constant(bool(value.value), value.place)  # type: ignore[no-any-return]
+            return self.constant(bool(value.value), value.place)
         if isinstance(value.type, t.ClassType) and value.type.method("__bool__"):
             member = self.resolver.member(self, value, "__bool__", value.place)
-            return member.call(self, [], {}, value.place).expression(self, value.place)  # type: ignore[no-any-return]
+            return member.call(self, [], {}, value.place).expression(self, value.place)
         if isinstance(value.type, (t.ListType, t.DictType)):
             length = self.operator(("aten::len",), [value], {}, value.place)
-            return self.operator(("aten::gt",), [length, self.constant(0, value.place)], {}, value.place)  # type: ignore[no-any-return]
+            return self.operator(("aten::gt",), [length, self.constant(0, value.place)], {}, value.place)
         if value.type not in (t.TENSOR, t.INT, t.FLOAT):
             raise CompileError(
                 f"script: Could not cast value of type {value.type} to bool", value.place,
                 fix="compare it: x is not None, len(x) > 0",
             )  # fmt: skip
-        return self.operator(("aten::Bool",), [value], {}, value.place)  # type: ignore[no-any-return]
+        return self.operator(("aten::Bool",), [value], {}, value.place)
 
     def _logical(self, node: ast.BoolOp) -> Condition:
         is_or = isinstance(node.op, ast.Or)
@@ -151,16 +151,16 @@ class Conditions:
         """``first op second``."""
         if isinstance(first.type, t.ClassType):
             member = self.resolver.member(self, first, _MAGIC[op], place)
-            return member.call(self, [Plain(second)], {}, place).expression(self, place)  # type: ignore[no-any-return]
+            return member.call(self, [Plain(second)], {}, place).expression(self, place)
         if isinstance(first.type, t.TupleType) and isinstance(second.type, t.TupleType) and op in (ast.Eq, ast.NotEq):
             return self._tuples_compared(op, first, second, place)
-        return self.operator((_COMPARISONS[op],), [first, second], {}, place)  # type: ignore[no-any-return]
+        return self.operator((_COMPARISONS[op],), [first, second], {}, place)
 
     def _tuples_compared(
         self, op: Any, first: tree.Expression, second: tree.Expression, place: Place
     ) -> tree.Expression:
         if len(first.type.parts()) != len(second.type.parts()):
-            return self.constant(op is ast.NotEq, place)  # type: ignore[no-any-return]
+            return self.constant(op is ast.NotEq, place)
         schema = tree.Schema(
             _COMPARISONS[op], "tuple", (tree.Argument("a", first.type), tree.Argument("b", second.type)), t.BOOL
         )
@@ -176,7 +176,7 @@ class Conditions:
             found = self.operator(("aten::__contains__",), [listed, item], {}, place)
         else:
             found = self.operator(("aten::__contains__",), [within, item], {}, place)
-        return self.operator(("aten::__not__",), [found], {}, place) if negated else found  # type: ignore[no-any-return]
+        return self.operator(("aten::__not__",), [found], {}, place) if negated else found
 
     def _is(self, left: ast.expr, right: ast.expr, negated: bool, place: Place) -> Condition:
         first, second = self.value(left), self.value(right)
@@ -190,7 +190,8 @@ class Conditions:
         if not t.is_optional(tested.type):
             return Condition(self.constant(negated, place), known=negated)
         expression = self.operator((name,), [a, b], {}, place)
-        is_none, is_some = {}, {}
+        is_none: dict[str, Type] = {}
+        is_some: dict[str, Type] = {}
         if isinstance(node, ast.Name):
             is_none, is_some = {node.id: t.NONE}, {node.id: t.without_none(tested.type)}
             if tested.type == t.ANY:

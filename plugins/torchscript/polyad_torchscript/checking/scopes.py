@@ -102,7 +102,7 @@ class Scope:
             if first is second:
                 return
             raise CompileError(
-                f"script: {name} is {first.described()} in the true branch and {second.described()} in the false branch",
+                f"script: {name} is {first.described()} in the true branch and {second.described()} in the other",
                 place,
                 fix="only values can be chosen by a condition: call in both branches",
             )
@@ -112,8 +112,10 @@ class Scope:
             known = before.type
             both = known if t.is_subtype(first.type, known) and t.is_subtype(second.type, known) else None
         if both is None:
-            message = (f"Type mismatch: {name} is set to type {first.type} in the true branch and type "
-                       f"{second.type} in the false branch")  # fmt: skip
+            message = (
+                f"Type mismatch: {name} is set to type {first.type} in the true branch and type "
+                f"{second.type} in the false branch"
+            )
             raise CompileError(f"script: {message}", place, fix="give both the same type, or annotate it before the if")
         self.set(name, make(name, both))  # type: ignore[operator]
 

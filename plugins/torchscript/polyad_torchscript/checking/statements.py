@@ -98,7 +98,7 @@ class Checker(Expressions):
         method = getattr(self, f"_statement_{type(node).__name__}", None)
         if method is None:
             raise self._unsupported(node)
-        return method(node)  # type: ignore[no-any-return]
+        return method(node)
 
     def _statement_Pass(self, node: ast.Pass) -> list[tree.Statement]:
         return []
@@ -117,9 +117,8 @@ class Checker(Expressions):
         place = self.place(node)
         if node.type_comment and len(node.targets) == 1 and not node.type_comment.startswith("ignore"):
             annotation = ast.parse(node.type_comment, mode="eval").body
-            return self._statement_AnnAssign(
-                ast.copy_location(ast.AnnAssign(node.targets[0], annotation, node.value, 1), node)
-            )
+            target: Any = node.targets[0]
+            return self._statement_AnnAssign(ast.copy_location(ast.AnnAssign(target, annotation, node.value, 1), node))
         if len(node.targets) == 1:
             hint = self._hint(node.targets[0])
             value = self.value(node.value, hint)
@@ -204,10 +203,10 @@ class Checker(Expressions):
         if isinstance(node, (ast.Tuple, ast.List)):
             return self._tuple_target(node, value, place)
         if isinstance(node, ast.Attribute):
-            return self.resolver.attribute_target(self, node, value, place)  # type: ignore[no-any-return]
+            return self.resolver.attribute_target(self, node, value, place)
         if isinstance(node, ast.Subscript):
             object = self.check(node.value)
-            schema = self.operator(("aten::_set_item",), [object, self.check(node.slice), value], {}, place)
+            schema: Any = self.operator(("aten::_set_item",), [object, self.check(node.slice), value], {}, place)
             return tree.ElementTarget(place, schema.schema, schema.arguments[:2])
         raise self._unsupported(node)
 
@@ -218,11 +217,18 @@ class Checker(Expressions):
         type = declared or value.type
         if outer is not None:
             if not isinstance(outer, Plain):
-                raise CompileError(f"script: cannot re-assign '{name}': it is {outer.described()} outside of this block",
-                                   place, fix="use another name")  # fmt: skip
+                raise CompileError(
+                    f"script: cannot re-assign '{name}': it is {outer.described()} outside of this block",
+                    place,
+                    fix="use another name",
+                )
             if declared is not None:
-                raise CompileError(f"script: attempting to declare and annotate the type of variable '{name}' that is "
-                                   "already defined in an outer block", place, fix="annotate it where it is first set")  # fmt: skip
+                raise CompileError(
+                    f"script: attempting to declare and annotate the type of variable '{name}' that is "
+                    "already defined in an outer block",
+                    place,
+                    fix="annotate it where it is first set",
+                )
             known = self._declared(name) or outer.type
             if convert(value, known, True) is None:
                 raise CompileError(
@@ -253,14 +259,17 @@ class Checker(Expressions):
         has = value.type
         starred = [k for k, one in enumerate(node.elts) if isinstance(one, ast.Starred)]
         if isinstance(has, t.TupleType):
-            parts = [tree.Element(type, place, value, k) for k, type in enumerate(has.elements)]
+            parts: list[tree.Expression] = [tree.Element(type, place, value, k) for k, type in enumerate(has.elements)]
             count = len(node.elts)
             if starred:
                 return self._starred_target(node, parts, starred[0], place)
             if count != len(parts):
                 word = "need" if len(parts) < count else "too many values to unpack: need"
-                raise CompileError(f"script: provided {len(parts)} values for {count} names: {word} {count} values but found {len(parts)}",
-                                   place, fix="use as many names")  # fmt: skip
+                raise CompileError(
+                    f"script: {count} names for a tuple: {word} {count} values but found {len(parts)}",
+                    place,
+                    fix="use as many names",
+                )
             return tree.TupleTarget(place, [self.assign_target(one, part) for one, part in zip(node.elts, parts)])
         if isinstance(has, t.ListType) and not starred:
             elements = [tree.Local(has.element, place, "<element>") for _ in node.elts]
@@ -268,8 +277,11 @@ class Checker(Expressions):
         if has == t.TENSOR and not starred:
             elements = [tree.Local(t.TENSOR, place, "<element>") for _ in node.elts]
             return tree.TupleTarget(place, [self.assign_target(one, part) for one, part in zip(node.elts, elements)])
-        raise CompileError(f"script: '{has}' object cannot be used as a tuple: it cannot be unpacked into {len(node.elts)} names",
-                           place, fix="unpack a tuple, or a list without a starred name")  # fmt: skip
+        raise CompileError(
+            f"script: '{has}' object cannot be used as a tuple: it cannot be unpacked into {len(node.elts)} names",
+            place,
+            fix="unpack a tuple, or a list without a starred name",
+        )
 
     def _starred_target(
         self, node: ast.Tuple | ast.List, parts: list[tree.Expression], at: int, place: Place
@@ -332,7 +344,7 @@ class Checker(Expressions):
             return self._augmented_element(target, op, right, place)
         left = self.check(ast.copy_location(_loaded(target), target))
         if left.type == t.TENSOR and op in IN_PLACE:
-            call = matched("aten::" + IN_PLACE[op], [left, right], {}, place)
+            call: tree.Expression | None = matched("aten::" + IN_PLACE[op], [left, right], {}, place)
             if call is None:
                 call = self.operator(("aten::" + IN_PLACE[op],), [left, right], {}, place)
             return [tree.Assign(place, self.assign_target(target, call), call)]
@@ -442,8 +454,11 @@ class Checker(Expressions):
     def _written_out_loop(self, node: ast.For, elements: list[Value], place: Place) -> list[tree.Statement]:
         for one in ast.walk(ast.Module(node.body, [])):
             if isinstance(one, (ast.Break, ast.Continue)):
-                raise UnsupportedError("script: break and continue in a loop over modules or a tuple aren't supported: "
-                                       "it is written out", self.place(one), fix="use an if around the rest of the body")  # fmt: skip
+                raise UnsupportedError(
+                    "script: break and continue in a loop over modules or a tuple aren't supported: it is written out",
+                    self.place(one),
+                    fix="use an if around the rest of the body",
+                )
         found: list[tree.Statement] = []
         for element in elements:
             if isinstance(element, Plain):

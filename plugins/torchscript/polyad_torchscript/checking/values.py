@@ -62,7 +62,7 @@ class Plain(Value):
         return self.value
 
     def attribute(self, checker: Any, name: str, place: Place) -> Value:
-        return checker.attribute_of(self.value, name, place)  # type: ignore[no-any-return]
+        return checker.attribute_of(self.value, name, place)
 
     def call(self, checker: Any, given: list[Value], named: dict[str, Value], place: Place) -> Value:
         if isinstance(self.type, (t.ClassType, t.InterfaceType)):
@@ -71,7 +71,7 @@ class Plain(Value):
 
     def elements(self, checker: Any, place: Place) -> list[Value] | None:
         if isinstance(self.type, t.TupleType):
-            return checker.tuple_elements(self.value, place)  # type: ignore[no-any-return]
+            return checker.tuple_elements(self.value, place)
         return None
 
 
@@ -140,7 +140,9 @@ class PythonValue(Value):
     def call(self, checker: Any, given: list[Value], named: dict[str, Value], place: Place) -> Value:
         first = [] if self.first is None else [Plain(self.first)]
         arguments = checker.bind(self.signature, [*first, *given], named, place)
-        return Plain(tree.PythonCall(self.signature.result, place, self.signature.name, self.function, arguments, {}))
+        return Plain(
+            tree.PythonCall(self.signature.result or t.NONE, place, self.signature.name, self.function, arguments, {})
+        )
 
 
 class MethodValue(Value):
@@ -157,7 +159,9 @@ class MethodValue(Value):
             self.method if isinstance(self.method, tree.Signature) else self.method.signature_for(checker, place)
         )
         arguments = checker.bind(signature, [Plain(self.object), *given], named, place)
-        return Plain(tree.MethodCall(signature.result, place, self.object, self.name, self.method, arguments[1:]))
+        return Plain(
+            tree.MethodCall(signature.result or t.NONE, place, self.object, self.name, self.method, arguments[1:])
+        )
 
 
 class ClassValue(Value):
@@ -246,7 +250,7 @@ class SpecialValue(Value):
         return self.name
 
     def call(self, checker: Any, given: list[Value], named: dict[str, Value], place: Place) -> Value:
-        return self.function(checker, given, named, place)  # type: ignore[no-any-return]
+        return self.function(checker, given, named, place)
 
 
 class NodeValue(Value):

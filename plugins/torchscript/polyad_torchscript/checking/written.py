@@ -33,7 +33,7 @@ def _isinstance(checker: Any, node: ast.Call, place: Place) -> Condition:
     wanted: list[Type] = []
     for one in listed:
         wanted += _types_of(checker, one, place)
-    return checker.isinstance_(object, wanted, place)  # type: ignore[no-any-return]
+    return checker.isinstance_(object, wanted, place)
 
 
 def _types_of(checker: Any, node: ast.expr, place: Place) -> list[Type]:
@@ -83,7 +83,7 @@ def _hasattr(checker: Any, node: ast.Call, place: Place) -> Condition:
 def _attribute(checker: Any, object: ast.expr, name: str, place: Place) -> Value | None:
     value = checker.value(object)
     try:
-        return value.attribute(checker, name, place)  # type: ignore[no-any-return]
+        return value.attribute(checker, name, place)
     except UnsupportedError:
         raise
     except CompileError:
@@ -95,13 +95,13 @@ def _getattr(checker: Any, node: ast.Call, place: Place) -> Value:
         raise CompileError("script: getattr takes 2 or 3 arguments", place)
     name = _name_of(checker, node.args[1], place)
     if len(node.args) == 2:
-        return checker.value(node.args[0]).attribute(checker, name, place)  # type: ignore[no-any-return]
+        return checker.value(node.args[0]).attribute(checker, name, place)
     found = _attribute(checker, node.args[0], name, place)
     return checker.value(node.args[2]) if found is None else found
 
 
 def _super(checker: Any, node: ast.Call, place: Place) -> Value:
-    return checker.resolver.superclass(checker, node, place)  # type: ignore[no-any-return]
+    return checker.resolver.superclass(checker, node, place)
 
 
 WRITTEN: dict[str, Value] = {

@@ -107,15 +107,15 @@ class Node:
 
     def s(self, name: str) -> str:
         """A string that is fixed."""
-        return self.attributes[name]  # type: ignore[no-any-return]
+        return self.attributes[name]
 
     def i(self, name: str) -> int:
         """An integer that is fixed."""
-        return self.attributes[name]  # type: ignore[no-any-return]
+        return self.attributes[name]
 
     def f(self, name: str) -> float:
         """A number that is fixed."""
-        return self.attributes[name]  # type: ignore[no-any-return]
+        return self.attributes[name]
 
     def t(self, name: str) -> Any:
         """A tensor that is fixed."""
@@ -125,7 +125,7 @@ class Node:
         """It as text."""
         space = "  " * indent
         left = ", ".join(map(repr, self._outputs))
-        fixed = ", ".join(f"{name}={_shown(value)}" for name, value in self.attributes.items())
+        fixed = ", ".join(f"{name}={_attribute_text(value)}" for name, value in self.attributes.items())
         call = f"{self._kind}{f'[{fixed}]' if fixed else ''}({', '.join(map(str, self._inputs))})"
         yield f"{space}{left} = {call}" if left else f"{space} = {call}"
         for index, block in enumerate(self._blocks):
@@ -195,7 +195,7 @@ class Graph(Block):
         return "\n".join([*lines, f"  return ({', '.join(map(str, self.results))})", ""])
 
 
-def _shown(value: Any) -> str:
+def _attribute_text(value: Any) -> str:
     if value is None:
         return "None"
     if isinstance(value, str):

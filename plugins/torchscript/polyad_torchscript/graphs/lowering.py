@@ -275,7 +275,7 @@ class _Lowering:
 
     def value(self, one: tree.Expression) -> Value:
         """The value of an expression."""
-        return getattr(self, f"_{type(one).__name__}")(one)  # type: ignore[no-any-return]
+        return getattr(self, f"_{type(one).__name__}")(one)
 
     def _values(self, several: list[tree.Expression]) -> list[Value]:
         return [self.value(one) for one in several]

@@ -64,12 +64,9 @@ def print_module(type: t.ClassType, methods: list[tree.Function], into: Printed 
     printer = _Printer(found)
     lines = [f"class {type.name.rpartition('.')[2]}{'(Module)' if type.is_module else ''}:"]
     if type.is_module:
-        lines.append(
-            f"  __parameters__ = [{''.join(f'{name!r}, ' for name in type.parameters if type.attributes[name] == t.TENSOR)}]"
-        )
-        lines.append(
-            f"  __buffers__ = [{''.join(f'{name!r}, ' for name in type.buffers if type.attributes[name] == t.TENSOR)}]"
-        )
+        for word, names in (("__parameters__", type.parameters), ("__buffers__", type.buffers)):
+            tensors = "".join(f"{name!r}, " for name in names if type.attributes[name] == t.TENSOR)
+            lines.append(f"  {word} = [{tensors}]")
     for name, one in type.attributes.items():
         if name.isidentifier():
             lines.append(f"  {name} : {printer.type(one)}")
@@ -241,20 +238,20 @@ class _Printer:
 
     def text(self, one: tree.Expression) -> str:
         """An expression as text."""
-        return getattr(self, f"_{type(one).__name__}")(one)  # type: ignore[no-any-return]
+        return getattr(self, f"_{type(one).__name__}")(one)
 
     def value(self, value: Any, kind: t.Type | None = None) -> str:
         """A constant as text."""
         if isinstance(value, bool) or value is None:
             return str(value)
         if isinstance(value, float):
-            return _float(value) if not math.isinf(value) and value == value else _unusual(value)
+            return _float_text(value) if not math.isinf(value) and value == value else _unusual(value)
         if isinstance(value, int):
             return f"{float(value)}" if kind == t.FLOAT else str(value)
         if isinstance(value, str):
             return '"' + value.encode("unicode_escape").decode().replace('"', '\\"') + '"'
         if isinstance(value, complex):
-            return f"complex({_float(value.real)}, {_float(value.imag)})"
+            return f"complex({_float_text(value.real)}, {_float_text(value.imag)})"
         if isinstance(value, DType):
             from ..running.values import CODES
 
@@ -398,7 +395,7 @@ class _Printer:
             return f"annotate({self.type(one.type)}, ({self.text(given[0])}).tolist())"  # type: ignore[arg-type]
         if name.startswith("prim::Enum"):
             return f"({self.text(given[0])}).{name[10:].lower()}"  # type: ignore[arg-type]
-        return f"{_called(name)}({', '.join(self._arguments(one))})"
+        return f"{_called_name(name)}({', '.join(self._arguments(one))})"
 
     def _arguments(self, one: tree.Operator) -> list[str]:
         """The arguments as text: positional ones up to the last that is given, those by name alone by name."""
@@ -433,12 +430,12 @@ GRAD_MODES = {name: f"__torch__.torch.autograd.grad_mode.{name}" for name in ("n
 _MEMORY_FORMATS = {"contiguous_format": 0, "preserve_format": 1, "channels_last": 2, "channels_last_3d": 3}
 
 
-def _called(name: str) -> str:
+def _called_name(name: str) -> str:
     namespace, _, short = name.partition("::")
     return f"torch.{short}" if namespace == "aten" else f"ops.{namespace}.{short}"
 
 
-def _float(value: float) -> str:
+def _float_text(value: float) -> str:
     text = repr(value)
     return text if "e" not in text or "." in text else text.replace("e", ".e")
 

@@ -10,7 +10,16 @@ from typing import Any
 
 from polyad.errors import PolyadError
 
-__all__ = ["CompileError", "Place", "Source", "UnsupportedError", "parsed", "source_of", "types_of_comment"]
+__all__ = [
+    "CompileError",
+    "Place",
+    "Source",
+    "UnsupportedError",
+    "function_source",
+    "parsed",
+    "source_of",
+    "types_of_comment",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,6 +134,14 @@ def source_of(function: Any) -> tuple[Source, ast.FunctionDef | ast.ClassDef]:
             fix="write lambdas and coroutines as functions",
         )
     return source, found
+
+
+def function_source(function: Any) -> tuple[Source, ast.FunctionDef]:
+    """The source of a function with Python's tree of it; raises as `source_of`."""
+    source, node = source_of(function)
+    if not isinstance(node, ast.FunctionDef):
+        raise UnsupportedError(f"script: {node.name} is a class where a function is wanted", source.place(node))
+    return source, node
 
 
 def parsed(text: str) -> ast.Module:

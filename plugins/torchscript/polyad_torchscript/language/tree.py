@@ -1,8 +1,8 @@
 """The typed program: what a checked TorchScript function is.
 
 Expressions have a `type` and the `place` in the source that they are from; statements have a place. What is called is
-resolved: an operator with its schema, a function, a method, a class. So nothing is left to look up when it runs, and the
-same tree is printed as text (`printing`), run (`running`) and shown as a graph (`graphs`).
+resolved: an operator with its schema, a function, a method, a class. So nothing is left to look up when it runs, and
+the same tree is printed as text (`printing`), run (`running`) and shown as a graph (`graphs`).
 
 Invariant: a tree that a checker made holds types that agree; nothing that makes a tree by hand may break that.
 """
@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from ..operators.schemas import Argument, Schema
+from ..operators.schemas import Argument as Argument, Schema as Schema
 from ..types import types as t
 from ..types.types import Type
-from .source import Place
+from .source import Place as Place
 
 # ------------------------------------------------------------------------------------------------------- signatures
 

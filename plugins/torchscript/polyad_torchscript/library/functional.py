@@ -1,4 +1,4 @@
-"""Functions of `polyad.nn.functional` as programs. They are scripted when a program calls them, and never run as Python.
+"""Functions of `polyad.nn.functional` as programs: scripted when a program calls them, and never run as Python.
 
 A function that is not here, and no operator, is called as it is (``ops.polyad.nn_functional_...`` in text).
 """

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import dataclasses
 import inspect
 from typing import Any
 
@@ -27,11 +26,13 @@ def script_class(program: Any, cls: Any, frame_names: Any = None) -> t.ClassType
     """
     known = program._classes.get(cls)
     if known is not None:
-        return known  # type: ignore[no-any-return]
+        return known
     bases = [base for base in cls.__bases__ if base is not object]
     if bases:
-        raise UnsupportedError(f"script: a TorchScript class does not support inheritance: please directly inherit from 'object': {cls.__name__}",
-                               fix="hold an instance of the other class")  # fmt: skip
+        raise UnsupportedError(
+            f"script: {cls.__name__}: a scripted class does not support inheritance: inherit from 'object'",
+            fix="hold an instance of the other class",
+        )
     source, node = source_of(cls)
     assert isinstance(node, ast.ClassDef)
     resolver = Resolver(program, names_seen_by(cls, {**(frame_names or {}), cls.__name__: cls}), cls)
@@ -54,7 +55,7 @@ def _declare(program: Any, made: t.ClassType, cls: Any, node: ast.ClassDef, sour
         if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name):
             made.attributes[one.target.id] = resolver.annotation(one.annotation, source.place(one), source)
     functions.sort(key=lambda one: one.name != "__init__")
-    if dataclasses.is_dataclass(cls):
+    if hasattr(cls, "__dataclass_fields__"):
         raise UnsupportedError(
             f"script: {cls.__name__}: dataclasses aren't supported", source.place(node), fix="write __init__"
         )

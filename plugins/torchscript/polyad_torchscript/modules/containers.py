@@ -42,7 +42,7 @@ class ScriptedModuleValue(Value):
                 tree.Attribute(t.TENSOR, place, self.object, one) for one in self.type.parameters
             ]
             return Plain(tree.ListLiteral(t.ListType(t.TENSOR), place, weights))
-        return checker.resolver.member(checker, self.object, name, place)  # type: ignore[no-any-return]
+        return checker.resolver.member(checker, self.object, name, place)
 
     def call(self, checker: Any, given: list[Value], named: dict[str, Value], place: Place) -> Value:
         return self.attribute(checker, "forward", place).call(checker, given, named, place)
@@ -119,13 +119,16 @@ class ScriptedModuleValue(Value):
                 return modules[key.value]
             if isinstance(key, tree.Constant):
                 raise CompileError(f"script: key error: there is no module {key.value!r}: {', '.join(modules)}", place)
-            raise CompileError("script: unable to extract string literal index: a ModuleDict is indexed by names that are "
-                               "known", place, fix="loop over items(), or annotate the result with an interface")  # fmt: skip
+            raise CompileError(
+                "script: unable to extract string literal index: a ModuleDict is indexed by names that are known",
+                place,
+                fix="loop over items(), or annotate the result with an interface",
+            )
         if _is_list(self.type.python):
-            return checker._of_values(list(modules.values()), node, place)  # type: ignore[no-any-return]
+            return checker._of_values(list(modules.values()), node, place)
         return checker.resolver.member(checker, self.object, "__getitem__", place).call(
             checker, [checker.value(node)], {}, place
-        )  # type: ignore[no-any-return]
+        )
 
 
 def _is_list(python: Any) -> bool:

@@ -14,6 +14,7 @@ from ..checking.values import Value
 from ..language import tree
 from ..language.printing import print_function
 from ..language.source import CompileError, Place, Source
+from ..language.tree import Signature
 from ..operators.schemas import NO_DEFAULT
 from ..running.captured import captured_function, is_decided_by_data
 from ..running.generate import compile_function
@@ -26,15 +27,24 @@ __all__ = ["ScriptFunction", "ScriptMethod"]
 
 
 class ScriptFunction:
-    """A function that TorchScript's rules were checked for. Called, it runs as Python's bytecode, made of the checked tree.
+    """A function that was checked by TorchScript's rules. Called, it runs as bytecode, made of the checked tree.
 
     Attributes:
         name: of the function.
         qualified_name: with its module, ``__torch__.double``.
     """
 
-    def __init__(self, name: str, qualified: str, source: Source, node: ast.FunctionDef, resolver: Any,
-                 python: Any = None, self_type: Type | None = None, first: Value | None = None) -> None:  # fmt: skip
+    def __init__(
+        self,
+        name: str,
+        qualified: str,
+        source: Source,
+        node: ast.FunctionDef,
+        resolver: Any,
+        python: Any = None,
+        self_type: Type | None = None,
+        first: Value | None = None,
+    ) -> None:
         self.name = self.__name__ = name
         self.qualified = self.qualified_name = qualified
         self._source, self._node, self._resolver, self._first = source, node, resolver, first
@@ -103,7 +113,7 @@ class ScriptFunction:
         except (LookupError, ValueError, ArithmeticError, AssertionError) as error:
             if isinstance(error, RuntimeError):
                 raise
-            kind = error_of(type(error))
+            kind: Any = error_of(type(error))  # type: ignore[arg-type]
             raise kind(f"{type(error).__name__}: {error}").with_traceback(error.__traceback__) from None
 
     def _refuse_missing(self, count: int, named: dict[str, Any]) -> None:
@@ -151,7 +161,7 @@ class ScriptFunction:
         return graph_of(self.compile(), inline=True)
 
     @property
-    def schema(self) -> tree.Signature:
+    def schema(self) -> Signature:
         """What it takes and gives."""
         self.compile()
         return self.signature
@@ -159,13 +169,16 @@ class ScriptFunction:
     @property
     def __signature__(self) -> inspect.Signature:
         """What Python is told of its arguments."""
-        return inspect.Signature([
-            inspect.Parameter(
-                one.name, inspect.Parameter.KEYWORD_ONLY if one.keyword_only else inspect.Parameter.POSITIONAL_OR_KEYWORD,
-                default=inspect.Parameter.empty if one.default is NO_DEFAULT else one.default,
-            )
-            for one in self.signature.arguments
-        ])  # fmt: skip
+        return inspect.Signature(
+            [
+                inspect.Parameter(
+                    one.name,
+                    inspect.Parameter.KEYWORD_ONLY if one.keyword_only else inspect.Parameter.POSITIONAL_OR_KEYWORD,
+                    default=inspect.Parameter.empty if one.default is NO_DEFAULT else one.default,
+                )
+                for one in self.signature.arguments
+            ]
+        )
 
     def graph_for(self, *args: Any, **kwargs: Any) -> Any:
         """The graph that runs for these arguments, which is the same for all."""
@@ -215,7 +228,8 @@ def _fitted(name: str, argument: tree.Argument, value: Any) -> Any:
                 f"{name}() Expected a member of {type} but instead found type {kind} for '{argument.name}'."
             )
         raise CallError(
-            f"{name}() Expected a value of type '{type}' for argument '{argument.name}' but instead found type '{kind}'."
+            f"{name}() Expected a value of type '{type}' for argument '{argument.name}' but instead found type "
+            f"'{kind}'."
         )
     return made
 

@@ -10,7 +10,7 @@ MARK = "_torchscript_modifier"
 
 
 def mark_of(function: Any) -> str | None:
-    """ "export", "ignore" or "unused", None of what has no mark."""
+    """The mark: export, ignore or unused; None of what has none."""
     function = getattr(function, "__func__", function)
     if isinstance(function, property):
         function = function.fget

@@ -75,8 +75,11 @@ class Program:
         if mark in ("ignore", "unused"):
             return self.python_function(function, mark, resolver, name, place)
         if not inspect.isfunction(function):
-            return UnusableValue(name, f"python object {name} of type '{type(function).__name__}' cannot be called: it is no function",
-                                 "write a function, or mark its caller with jit.ignore")  # fmt: skip
+            return UnusableValue(
+                name,
+                f"python object {name} of type '{type(function).__name__}' cannot be called: it is no function",
+                "write a function, or mark its caller with jit.ignore",
+            )
         known = self._functions.get(function)
         if known is None:
             known = self.function(function, resolver.names)
@@ -122,7 +125,7 @@ class Program:
         from .classes import script_class
 
         if cls in self._classes:
-            return self._classes[cls]  # type: ignore[no-any-return]
+            return self._classes[cls]
         if not isinstance(cls, type) or cls.__module__ in ("builtins", "typing"):
             return None
         if issubclass(cls, nn.Module):
@@ -152,7 +155,7 @@ class Program:
         if isinstance(value, Value):
             return value
         if callable(value) and not isinstance(value, (polyad.Tensor,)):
-            return checker.resolver.value_of(value, name, place)  # type: ignore[no-any-return]
+            return checker.resolver.value_of(value, name, place)
         return Plain(checker.constant(value, place))
 
     def no_member(self, type: t.ClassType, name: str, place: Place) -> CompileError:

@@ -1,7 +1,7 @@
 """Scripted modules: the type of a module, its methods, and the module that runs them.
 
-A module's type says what it has: parameters, buffers, attributes, submodules, constants. Modules of one class whose types
-agree share one, with its compiled methods. Methods are compiled when something calls them: ``forward``, what is marked
+A module's type says what it has: parameters, buffers, attributes, submodules, constants. Methods are
+compiled when something calls them: ``forward``, what is marked
 with ``export``, and what these call.
 """
 
@@ -23,7 +23,7 @@ from polyad.nn.modules.module import Module
 
 from ..checking.values import PythonValue, Value
 from ..language import tree
-from ..language.source import CompileError, Source, parsed, source_of
+from ..language.source import CompileError, Source, function_source, parsed
 from ..library.layers import program_of
 from ..types import types as t
 from ..types.annotations import AnnotationError, qualified_name, type_of_annotation, type_of_constant
@@ -153,7 +153,7 @@ class RecursiveScriptModule(ScriptModule):
 
 def type_name(module: Any) -> str:
     """The name of the class of a scripted module."""
-    return module.__dict__.get("original_name", type(module).__name__)  # type: ignore[no-any-return]
+    return module.__dict__.get("original_name", type(module).__name__)
 
 
 # ------------------------------------------------------------------------------------------------------------- types
@@ -231,7 +231,7 @@ def _type_in_place(module: Any) -> t.ClassType:
         children = {name: None if one is None else _prepared(one, {}) for name, one in module._modules.items()}
         module.__dict__["_script_type"] = module_type(module, children)
         module.__dict__.update(children)
-    return module.__dict__["_script_type"]  # type: ignore[no-any-return]
+    return module.__dict__["_script_type"]
 
 
 def define_methods(module: Any, text: str) -> None:
@@ -266,10 +266,10 @@ def module_type(module: Module, children: dict[str, Any]) -> t.ClassType:
     for name, one in module._parameters.items():
         made.attributes[name] = t.NONE if one is None else t.TENSOR
         made.parameters.append(name)
-    for name, one in module._buffers.items():
+    for name, buffer in module._buffers.items():
         declared = hints.get(name)
-        made.attributes[name] = t.NONE if one is None else t.TENSOR
-        if one is None and isinstance(declared, t.Type):
+        made.attributes[name] = t.NONE if buffer is None else t.TENSOR
+        if buffer is None and isinstance(declared, t.Type):
             made.attributes[name] = declared
         made.buffers.append(name)
     for name, child in children.items():
@@ -323,10 +323,7 @@ def _add_attribute(type: t.ClassType, name: str, value: Any, hints: dict[str, An
     if isinstance(declared, t.Type) and (is_value_of(declared, value) or isinstance(declared, t.InterfaceType)):
         type.attributes[name] = declared
         return
-    attribute = getattr(polyad.jit, "Attribute", None)
-    if isinstance(
-        attribute, __builtins__["type"] if isinstance(__builtins__, dict) else __builtins__.type
-    ) and isinstance(value, attribute):
+    if isinstance(value, polyad.jit.Attribute):
         type.attributes[name] = type_of_annotation(value.type, lambda one: PROGRAM._classes.get(one))
         return
     if isinstance(value, (python_types.FunctionType, python_types.BuiltinFunctionType, ScriptFunction)) or (
@@ -341,7 +338,8 @@ def _add_attribute(type: t.ClassType, name: str, value: Any, hints: dict[str, An
             type.attributes[name] = known
             return
         type.failures[name] = (
-            f"(This attribute exists on the Python module, but we failed to convert Python type: '{value.__class__.__name__}' to a TorchScript type.)"
+            f"(This attribute exists on the Python module, but there is no TorchScript type of the Python type: "
+            f"'{value.__class__.__name__}')"
         )
         return
     type.attributes[name] = inferred
@@ -397,13 +395,13 @@ def method_of(type: t.ClassType, name: str, function: Any, owner: Any) -> Any:
         program = program_of(type.python, type.constants)
         if program is not None:
             function, resolver = program, Resolver(PROGRAM, names_seen_by(program), owner)
-            source, node = source_of(function)
+            source, node = function_source(function)
             node.name = name
             first = _self_value(type, node, source)
             return ScriptMethod(
                 name, f"{type.name}.{name}", source, node, resolver, function, self_type=type, first=first
             )
-    source, node = source_of(function)
+    source, node = function_source(function)
     if issubclass(owner, Module) and owner.__module__.startswith("polyad.nn."):
         return _native_or_scripted(type, name, function, source, node, resolver)
     return ScriptMethod(

@@ -45,17 +45,63 @@ from ..types.types import Type
 __all__ = ["Resolver"]
 
 _CONSTANTS = (DType, polyad.device, polyad.layout, polyad.memory_format)
-_MATH = {"ceil", "floor", "sqrt", "exp", "log", "log2", "log10", "log1p", "expm1", "sin", "cos", "tan", "asin", "acos", "atan", "atan2",
-         "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "fabs", "factorial", "degrees", "radians", "fmod", "copysign",
-         "erf", "erfc", "gamma", "lgamma", "ldexp", "frexp", "modf", "gcd", "isnan", "isinf", "isfinite", "pow"}  # fmt: skip
+_MATH = {
+    "ceil",
+    "floor",
+    "sqrt",
+    "exp",
+    "log",
+    "log2",
+    "log10",
+    "log1p",
+    "expm1",
+    "sin",
+    "cos",
+    "tan",
+    "asin",
+    "acos",
+    "atan",
+    "atan2",
+    "sinh",
+    "cosh",
+    "tanh",
+    "asinh",
+    "acosh",
+    "atanh",
+    "fabs",
+    "factorial",
+    "degrees",
+    "radians",
+    "fmod",
+    "copysign",
+    "erf",
+    "erfc",
+    "gamma",
+    "lgamma",
+    "ldexp",
+    "frexp",
+    "modf",
+    "gcd",
+    "isnan",
+    "isinf",
+    "isfinite",
+    "pow",
+}
 _DTYPE_QUIRK = {"mathremainder": "remainder"}
 
 
 @cache
 def _named_functions() -> dict[int, str]:
     """The names of polyad's public functions by the function's id: ``nn.functional.relu``, ``add``."""
-    spaces = {"nn.functional": nn.functional, "linalg": polyad.linalg, "special": polyad.special, "fft": polyad.fft, "": polyad,
-              "jit": polyad.jit, "overrides": polyad.overrides}  # fmt: skip
+    spaces = {
+        "nn.functional": nn.functional,
+        "linalg": polyad.linalg,
+        "special": polyad.special,
+        "fft": polyad.fft,
+        "": polyad,
+        "jit": polyad.jit,
+        "overrides": polyad.overrides,
+    }
     found: dict[int, str] = {}
     for space, module in spaces.items():
         for name in dir(module):
@@ -107,19 +153,51 @@ def _operator_or_native(name: str, value: Any) -> Value:
 def _same_functions() -> set[Any]:
     """Functions of nn.functional that are operators of PyTorch's, with its arguments."""
     names = (
-        "linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "gelu", "logsigmoid",
-        "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "avg_pool1d", "avg_pool2d", "avg_pool3d", "prelu", "pixel_shuffle", "pixel_unshuffle",
-        "channel_shuffle", "cosine_similarity", "pairwise_distance", "pdist", "bilinear", "one_hot", "softplus", "hardshrink",
-        "softshrink", "scaled_dot_product_attention", "pad",
-    )  # fmt: skip
+        "linear",
+        "conv1d",
+        "conv2d",
+        "conv3d",
+        "conv_transpose1d",
+        "conv_transpose2d",
+        "conv_transpose3d",
+        "gelu",
+        "logsigmoid",
+        "adaptive_avg_pool1d",
+        "adaptive_avg_pool2d",
+        "adaptive_avg_pool3d",
+        "avg_pool1d",
+        "avg_pool2d",
+        "avg_pool3d",
+        "prelu",
+        "pixel_shuffle",
+        "pixel_unshuffle",
+        "channel_shuffle",
+        "cosine_similarity",
+        "pairwise_distance",
+        "pdist",
+        "bilinear",
+        "one_hot",
+        "softplus",
+        "hardshrink",
+        "softshrink",
+        "scaled_dot_product_attention",
+        "pad",
+    )
     return {getattr(nn.functional, name) for name in names if hasattr(nn.functional, name)}
 
 
 _CAST_METHODS = {
-    "float": polyad.float32, "double": polyad.float64, "half": polyad.float16, "bfloat16": polyad.bfloat16,
-    "long": polyad.int64, "int": polyad.int32, "short": polyad.int16, "char": polyad.int8, "byte": polyad.uint8,
+    "float": polyad.float32,
+    "double": polyad.float64,
+    "half": polyad.float16,
+    "bfloat16": polyad.bfloat16,
+    "long": polyad.int64,
+    "int": polyad.int32,
+    "short": polyad.int16,
+    "char": polyad.int8,
+    "byte": polyad.uint8,
     "bool": polyad.bool,
-}  # fmt: skip
+}
 """Methods of tensors that give another dtype."""
 
 
@@ -203,7 +281,7 @@ class Resolver:
             return UnusableValue(name, f"class {name} cannot be used: {error}")
 
     def _function(self, value: Any, name: str, place: Place) -> Value:
-        return self.program.function_value(value, self, name, place)  # type: ignore[no-any-return]
+        return self.program.function_value(value, self, name, place)
 
     def builtin_method(self, name: str, object: tree.Expression) -> Value | None:
         """A method of a tensor, a list, a dict, a string or a number, which is an operator."""
@@ -250,10 +328,10 @@ class Resolver:
         if name in has.attributes:
             type = has.attributes[name]
             if isinstance(type, t.ClassType) and type.is_module:
-                return self.program.module_value(tree.Attribute(type, place, object, name), type)  # type: ignore[no-any-return]
+                return self.program.module_value(tree.Attribute(type, place, object, name), type)
             return Plain(tree.Attribute(type, place, object, name))
         if name in has.constants:
-            return self.program.constant_value(checker, has, name, place)  # type: ignore[no-any-return]
+            return self.program.constant_value(checker, has, name, place)
         if name in has.properties:
             getter = has.properties[name][0]
             return MethodValue(object, name, getter).call(checker, [], {}, place)
@@ -283,20 +361,25 @@ class Resolver:
             type = has.attributes[node.attr]
             if convert(value, type, False) is None:
                 raise CompileError(
-                    f"script: Wrong type for attribute assignment. Expected {type} but got {value.type}: {node.attr}", place, fix="convert the value",
-                )  # fmt: skip
+                    f"script: Wrong type for attribute assignment. Expected {type} but got {value.type}: {node.attr}",
+                    place,
+                    fix="convert the value",
+                )
             return tree.AttributeTarget(place, object, node.attr)
         if node.attr in has.properties and has.properties[node.attr][1] is not None:
             return tree.AttributeTarget(place, object, node.attr)
         if self.program.may_define(has, checker):
             has.attributes[node.attr] = value.type
             return tree.AttributeTarget(place, object, node.attr)
-        raise CompileError(f"script: Tried to set nonexistent attribute: {node.attr}. Did you forget to initialize it in "
-                           "__init__()?", place, fix="set it in __init__")  # fmt: skip
+        raise CompileError(
+            f"script: Tried to set nonexistent attribute: {node.attr}. Did you forget to initialize it in __init__()?",
+            place,
+            fix="set it in __init__",
+        )
 
     def superclass(self, checker: Any, node: ast.Call, place: Place) -> Value:
         """``super()`` in a method."""
-        return self.program.superclass(self, checker, place)  # type: ignore[no-any-return]
+        return self.program.superclass(self, checker, place)
 
     # ---------------------------------------------------------------------------------------------------- calls
 
@@ -350,9 +433,11 @@ class Resolver:
         found = convert(value, argument.type, True)
         if found is None:
             raise CompileError(
-                f"script: {name}: Expected a value of type '{argument.type}' for argument '{argument.name}' but instead "
-                f"found type '{value.type}'", place, fix="convert it",
-            )  # fmt: skip
+                f"script: {name}: Expected a value of type '{argument.type}' for argument '{argument.name}' but "
+                f"instead found type '{value.type}'",
+                place,
+                fix="convert it",
+            )
         return found
 
     def default(self, checker: Any, argument: Argument, place: Place) -> tree.Expression:
@@ -381,7 +466,7 @@ class Resolver:
 
         def type_of(one: ast.arg) -> Type:
             written = annotations.get(one.arg)
-            return t.TENSOR if written is None else self.annotation(written, place, source)  # type: ignore[no-any-return]
+            return t.TENSOR if written is None else self.annotation(written, place, source)
 
         positional = node.args.args
         missing: list[Any] = [NO_DEFAULT] * (len(positional) - len(node.args.defaults))
@@ -392,12 +477,14 @@ class Resolver:
         for one, value in zip(node.args.kwonlyargs, node.args.kw_defaults):
             default = NO_DEFAULT if value is None else self._evaluated(value, place)
             arguments.append(Argument(one.arg, type_of(one), default, True))
-        for one in arguments:
-            if isinstance(one.default, (list, dict, set)) and not self.lists_as_defaults:
+        for made in arguments:
+            if isinstance(made.default, (list, dict, set)) and not self.lists_as_defaults:
+                shown = f"{made.name}={made.default!r}"
                 raise CompileError(
-                    f"script: Mutable default parameters are not supported: {node.name} has {one.name}={one.default!r}", place,
+                    f"script: Mutable default parameters are not supported: {node.name} has {shown}",
+                    place,
                     fix="use None, and make the value in the function",
-                )  # fmt: skip
+                )
         result = None if returns is None else self.annotation(returns, place, source)
         return tree.Signature(node.name, arguments, result, returns is not None)
 
@@ -418,7 +505,7 @@ class Resolver:
         if isinstance(annotation, typing.ForwardRef):
             annotation = annotation.__forward_arg__
         if isinstance(annotation, str):
-            return self.annotation(ast.parse(annotation, mode="eval").body, place, place.source)  # type: ignore[no-any-return]
+            return self.annotation(ast.parse(annotation, mode="eval").body, place, place.source)
         try:
             return type_of_annotation(annotation, lambda one: self._named_type(one, place))
         except AnnotationError as error:
@@ -430,7 +517,7 @@ class Resolver:
         """The type of a class, or of what names one."""
         if isinstance(annotation, (str, typing.ForwardRef)):
             return self.type(annotation, place)
-        return self.program.class_of(annotation, self, place)  # type: ignore[no-any-return]
+        return self.program.class_of(annotation, self, place)
 
     def _evaluated(self, node: ast.expr, place: Place) -> Any:
         """The value of an annotation or a default, which Python has evaluated as well."""
@@ -444,7 +531,7 @@ class Resolver:
     def raised(self, checker: Any, node: ast.expr, place: Place) -> tree.Statement:
         """``raise node``."""
         call = node if isinstance(node, ast.Call) else None
-        kind = self._evaluated(node.func if call else node, place)
+        kind = self._evaluated(call.func if call else node, place)
         if not (isinstance(kind, type) and issubclass(kind, BaseException)):
             raise CompileError(
                 "script: exceptions must derive from BaseException", place, fix="raise an exception's class"
@@ -469,7 +556,7 @@ class Resolver:
             for name in ("__enter__", "__exit__"):
                 if context.type.method(name) is None:
                     raise CompileError(f"script: object returned by with does not have a method {name}", place)
-            return context.type.method("__enter__").signature_for(checker, place).result  # type: ignore[no-any-return]
+            return context.type.method("__enter__").signature_for(checker, place).result
         if isinstance(context, tree.NativeCall):
             return t.NONE
         raise CompileError(
@@ -497,22 +584,87 @@ def _annotations_of(
         names = names[1:]
     if len(types) != len(names) and not (len(types) == 1 and isinstance(types[0], ast.Constant)):
         raise CompileError(
-            f"script: the type comment of {node.name} has {len(types)} types for {len(names)} arguments: Number of type "
-            "annotations for function parameters does not match the number of parameters", place, fix="write one for each",
-        )  # fmt: skip
+            f"script: the type comment of {node.name} has {len(types)} types for {len(names)} arguments: Number of "
+            "type annotations for function parameters does not match the number of parameters",
+            place,
+            fix="write one for each",
+        )
     found.update(zip(names, types))
     return found, result
 
 
-_ALWAYS = frozenset(
-    f"aten::{name}" for name in (
-        "__getitem__", "slice", "__contains__", "__is__", "__isnot__", "__not__", "len", "Int", "Float", "Bool",
-        "_set_item", "floordiv", "remainder", "add", "sub", "mul", "div", "eq", "ne", "lt", "le", "gt", "ge", "neg",
-        "__and__", "__or__", "__xor__", "__lshift__", "__rshift__", "str", *METHODS,
+_ALWAYS = (
+    frozenset(
+        f"aten::{name}"
+        for name in (
+            "__getitem__",
+            "slice",
+            "__contains__",
+            "__is__",
+            "__isnot__",
+            "__not__",
+            "len",
+            "Int",
+            "Float",
+            "Bool",
+            "_set_item",
+            "floordiv",
+            "remainder",
+            "add",
+            "sub",
+            "mul",
+            "div",
+            "eq",
+            "ne",
+            "lt",
+            "le",
+            "gt",
+            "ge",
+            "neg",
+            "__and__",
+            "__or__",
+            "__xor__",
+            "__lshift__",
+            "__rshift__",
+            "str",
+            *METHODS,
+        )
     )
-) | {f"prim::{name}" for name in ("dtype", "device", "layout", "requires_grad", "is_cuda", "is_mps", "is_xpu", "is_cpu", "is_meta", "data",
-     "is_quantized", "is_sparse", "is_mkldnn", "is_nested", "itemsize", "nbytes", "name", "type", "index")} | {
-    "aten::numpy_T", "aten::mT", "aten::mH", "aten::matrix_H", "aten::is_leaf", "aten::grad", "aten::retains_grad", "aten::output_nr"}  # fmt: skip
+    | {
+        f"prim::{name}"
+        for name in (
+            "dtype",
+            "device",
+            "layout",
+            "requires_grad",
+            "is_cuda",
+            "is_mps",
+            "is_xpu",
+            "is_cpu",
+            "is_meta",
+            "data",
+            "is_quantized",
+            "is_sparse",
+            "is_mkldnn",
+            "is_nested",
+            "itemsize",
+            "nbytes",
+            "name",
+            "type",
+            "index",
+        )
+    }
+    | {
+        "aten::numpy_T",
+        "aten::mT",
+        "aten::mH",
+        "aten::matrix_H",
+        "aten::is_leaf",
+        "aten::grad",
+        "aten::retains_grad",
+        "aten::output_nr",
+    }
+)
 """Operators that become Python's own, or reads of attributes."""
 
 
@@ -548,7 +700,7 @@ class TorchValue(Value):
         if isinstance(value, python_types.ModuleType):
             return ModuleValue(checker.resolver, value, f"torch.{name}")
         if isinstance(value, _CONSTANTS) or name == "no_grad":
-            return checker.resolver.value_of(value, name, place)  # type: ignore[no-any-return]
+            return checker.resolver.value_of(value, name, place)
         raise UnsupportedError(f"script: unknown builtin op: aten::{name}", place, fix="polyad has no such operator")
 
 

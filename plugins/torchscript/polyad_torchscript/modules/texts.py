@@ -105,10 +105,10 @@ class TextUnit:
             if isinstance(node, ast.ClassDef):
                 _check_name(node.name, source.place(node))
                 classes.append((node, prefix + node.name))
-                self.types[prefix + node.name] = _begun(node, prefix + node.name, source)
+                self.types[prefix + node.name] = _begun_class(node, prefix + node.name, source)
             elif not isinstance(node, (ast.FunctionDef, ast.Import, ast.ImportFrom)) and not _is_text(node):
                 raise UnsupportedError("script: only functions and classes can be defined", source.place(node))
-        for node, qualified in sorted(classes, key=lambda one: _base(one[0]) != "NamedTuple"):
+        for node, qualified in sorted(classes, key=lambda one: _base_name(one[0]) != "NamedTuple"):
             self._fill(node, qualified, source, resolver)
         for node in module.body:
             if isinstance(node, ast.FunctionDef):
@@ -157,13 +157,13 @@ def _check_name(name: str, place: Place) -> None:
         raise UnsupportedError(f"script: {name} is no name of an attribute or a class", place)
 
 
-def _base(node: ast.ClassDef) -> str:
+def _base_name(node: ast.ClassDef) -> str:
     return node.bases[0].id if node.bases and isinstance(node.bases[0], ast.Name) else ""
 
 
-def _begun(node: ast.ClassDef, qualified: str, source: Source) -> Type:
+def _begun_class(node: ast.ClassDef, qualified: str, source: Source) -> Type:
     """The type of a class whose body has not been looked at."""
-    base = _base(node)
+    base = _base_name(node)
     if base == "NamedTuple":
         return t.TupleType((), qualified)
     if base == "Enum":
@@ -171,7 +171,7 @@ def _begun(node: ast.ClassDef, qualified: str, source: Source) -> Type:
         for one in node.body:
             if isinstance(one, ast.Assign) and isinstance(one.targets[0], ast.Name):
                 _check_name(one.targets[0].id, source.place(one))
-                members[one.targets[0].id] = _literal(one.value, source.place(one))
+                members[one.targets[0].id] = _literal_value(one.value, source.place(one))
         if not members:
             raise CompileError(f"script: enumeration {qualified} has no members", source.place(node))
         python = enum.Enum(node.name, members)  # type: ignore[misc]
@@ -188,36 +188,36 @@ def _named_tuple(node: ast.ClassDef, qualified: str, source: Source, resolver: T
     for name in names:
         _check_name(name, source.place(node))
     types = [resolver.annotation(one.annotation, source.place(one), source) for one in fields]
-    defaults = [_literal(one.value, source.place(one)) for one in fields if one.value is not None]
+    defaults = [_literal_value(one.value, source.place(one)) for one in fields if one.value is not None]
     python = collections.namedtuple(node.name, names, rename=True, defaults=defaults)  # type: ignore[misc]
     return t.TupleType(tuple(types), qualified, tuple(names), python, tuple(defaults))
 
 
 def _add_attribute(made: t.ClassType, node: ast.stmt, source: Source, resolver: TextResolver) -> None:
-    """An attribute of a class by its line: ``x : Tensor``, ``__parameters__ = [...]``, ``__annotations__["0"] = ...``."""
+    """An attribute of a class by its line: ``x : Tensor``, ``__parameters__ = [...]``, ``__annotations__["0"] = T``."""
     place = source.place(node)
     if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
         name, annotation = node.target.id, node.annotation
         _check_name(name, place)
         if node.value is not None:
-            made.constants[name] = _literal(node.value, place)
+            made.constants[name] = _literal_value(node.value, place)
             return
         made.attributes[name] = resolver.annotation(annotation, place, source)
     elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-        names = [_literal(one, place) for one in node.value.elts] if isinstance(node.value, ast.List) else []
+        names = [_literal_value(one, place) for one in node.value.elts] if isinstance(node.value, ast.List) else []
         if node.targets[0].id == "__parameters__":
             made.parameters += names
         elif node.targets[0].id == "__buffers__":
             made.buffers += names
     elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
-        name = _literal(node.targets[0].slice, place)
+        name = _literal_value(node.targets[0].slice, place)
         _check_name(name, place)
         made.attributes[name] = resolver.annotation(node.value, place, source)
     elif not isinstance(node, ast.Pass) and not _is_text(node):
         raise UnsupportedError("script: a class holds attributes and methods alone", place)
 
 
-def _literal(node: ast.expr, place: Place) -> Any:
+def _literal_value(node: ast.expr, place: Place) -> Any:
     """A value that is written out: numbers, text, lists and tuples of them, and ``float("inf")``."""
     if (
         isinstance(node, ast.Call)
@@ -226,9 +226,9 @@ def _literal(node: ast.expr, place: Place) -> Any:
         and not node.keywords
     ):
         kind = float if node.func.id == "float" else complex
-        return kind(*[_literal(one, place) for one in node.args])
+        return kind(*[_literal_value(one, place) for one in node.args])
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "device":
-        return polyad.device(_literal(node.args[0], place))
+        return polyad.device(_literal_value(node.args[0], place))
     try:
         return ast.literal_eval(node)
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
@@ -286,7 +286,7 @@ class TextResolver(Resolver):
             return t.union([self._type(node.left, place), self._type(node.right, place)])
         if isinstance(node, ast.Subscript):
             return self._type_of_parts(node, place)
-        qualified = _dotted(node)
+        qualified = _dotted_name(node)
         found = None if qualified is None else self.unit.type(qualified) or _TYPES.get(qualified.removeprefix("torch."))
         if found is not None:
             return found
@@ -301,7 +301,7 @@ class TextResolver(Resolver):
         )
 
     def _type_of_parts(self, node: ast.Subscript, place: Place) -> Type:
-        word = (_dotted(node.value) or "").rpartition(".")[2]
+        word = (_dotted_name(node.value) or "").rpartition(".")[2]
         parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         inner = [self._type(one, place) for one in parts]
         count = {"List": 1, "list": 1, "Optional": 1, "Future": 1, "Final": 1, "Dict": 2, "dict": 2}.get(word)
@@ -327,14 +327,14 @@ class TextResolver(Resolver):
 
     def _evaluated(self, node: ast.expr, place: Place) -> Any:
         """A default, which must be written out."""
-        if isinstance(node, ast.Attribute) and _dotted(node.value) == "CONSTANTS":
+        if isinstance(node, ast.Attribute) and _dotted_name(node.value) == "CONSTANTS":
             return ConstantsValue(self.unit.constants).constant(node.attr, place)
-        return _literal(node, place)
+        return _literal_value(node, place)
 
     def raised(self, checker: Any, node: ast.expr, place: Place) -> tree.Statement:
         """``raise Exception(...)``: an exception of Python's by its name."""
         call = node.func if isinstance(node, ast.Call) else node
-        name = (_dotted(call) or "").rpartition(".")[2]
+        name = (_dotted_name(call) or "").rpartition(".")[2]
         kind = _EXCEPTIONS.get(name)
         if kind is None:
             raise CompileError(
@@ -354,7 +354,7 @@ _EXCEPTIONS = {one.__name__: one for one in (
 )}  # fmt: skip
 
 
-def _dotted(node: ast.expr) -> str | None:
+def _dotted_name(node: ast.expr) -> str | None:
     """``a.b.c`` as text."""
     parts = []
     while isinstance(node, ast.Attribute):

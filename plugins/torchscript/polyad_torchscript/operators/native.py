@@ -31,7 +31,7 @@ _TYPES: dict[str, Type] = {
 
 @cache
 def signature_of(function: Any) -> tuple[tuple[Argument, ...], Type, bool]:
-    """The arguments, the type of the result (`Any` if the annotation does not say it), and whether there may be more."""
+    """The arguments, the type of the result (`Any` if no annotation says it), and whether there may be more."""
     signature = inspect.signature(function)
     arguments, variadic = [], False
     for parameter in signature.parameters.values():
@@ -93,5 +93,5 @@ def result_of(name: str, annotated: Type, arguments: dict[str, Any]) -> Type | N
     """The type of what a call gives, None if nothing says it."""
     rule = RESULTS.get(name)
     if rule is not None:
-        return rule(arguments)  # type: ignore[no-any-return]
+        return rule(arguments)
     return None if annotated == t.ANY else annotated

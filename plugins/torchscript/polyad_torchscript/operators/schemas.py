@@ -1,7 +1,7 @@
 """The signatures of TorchScript's operators, by name: ``schemas.txt`` has a line for each overload.
 
-The lines are PyTorch's declarations (the interface of ``aten`` and ``prim``), in the order in which overloads are tried,
-without notes about memory. They are read when a name is first wanted.
+The lines are PyTorch's declarations (the interface of ``aten`` and ``prim``), in the order in which overloads are
+tried, without notes about memory. They are read when a name is first wanted.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Schema:
 
 
 @cache
-def _lines() -> dict[str, list[str]]:
+def _declarations() -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for line in files(__package__).joinpath("schemas.txt").read_text(encoding="utf-8").splitlines():
         found.setdefault(line[: re.search(r"[.(]", line).start()], []).append(line)  # type: ignore[union-attr]
@@ -94,12 +94,12 @@ def schemas_of(name: str) -> tuple[Schema, ...]:
     >>> [str(schema) for schema in schemas_of("aten::relu")]
     ['aten::relu(Tensor self) -> Tensor']
     """
-    return tuple(map(parse, _lines().get(name, ())))
+    return tuple(map(parse, _declarations().get(name, ())))
 
 
 def known(name: str) -> bool:
     """Whether there is an operator of that name."""
-    return name in _lines()
+    return name in _declarations()
 
 
 def parse(line: str) -> Schema:
@@ -112,14 +112,14 @@ def parse(line: str) -> Schema:
     name, _, inner = head.partition("(")
     qualified, _, overload = name.partition(".")
     arguments, keyword_only, variadic = [], False, False
-    for part in _split(inner[: inner.rindex(")")]):
+    for part in _parts_between_commas(inner[: inner.rindex(")")]):
         if part == "*":
             keyword_only = True
         elif part == "...":
             variadic = True
         else:
-            arguments.append(_argument(part, keyword_only))
-    return Schema(qualified, overload, tuple(arguments), _result(result), variadic)
+            arguments.append(_parse_argument(part, keyword_only))
+    return Schema(qualified, overload, tuple(arguments), _result_type(result), variadic)
 
 
 def _split_result(line: str) -> tuple[str, str]:
@@ -127,7 +127,7 @@ def _split_result(line: str) -> tuple[str, str]:
     return head, result
 
 
-def _split(text: str) -> Iterator[str]:
+def _parts_between_commas(text: str) -> Iterator[str]:
     """The parts of *text* between commas that are in no bracket or string."""
     depth, begin, quote = 0, 0, ""
     for position, character in enumerate(text):
@@ -146,18 +146,18 @@ def _split(text: str) -> Iterator[str]:
         yield text[begin:].strip()
 
 
-def _argument(text: str, keyword_only: bool) -> Argument:
+def _parse_argument(text: str, keyword_only: bool) -> Argument:
     declared, equals, default = text.partition("=")
     type_text, _, name = declared.strip().rpartition(" ")
-    value = _default(default.strip()) if equals else NO_DEFAULT
-    type, broadcasts = _type(type_text)
+    value = _default_value(default.strip()) if equals else NO_DEFAULT
+    type, broadcasts = _type_named(type_text)
     return Argument(name, type, value, keyword_only, broadcasts)
 
 
 _CONSTANTS = {"None": None, "True": True, "False": False, "Mean": 1, "contiguous_format": 0, "long": "long"}
 
 
-def _default(text: str) -> Any:
+def _default_value(text: str) -> Any:
     if text in _CONSTANTS:
         return _CONSTANTS[text]
     try:
@@ -166,18 +166,18 @@ def _default(text: str) -> Any:
         return text
 
 
-def _result(text: str) -> Type:
+def _result_type(text: str) -> Type:
     if text == "()":
         return t.NONE
     if not (text.startswith("(") and text.endswith(")")):
-        return _type(text)[0]
-    parts = list(_split(text[1:-1]))
+        return _type_named(text)[0]
+    parts = list(_parts_between_commas(text[1:-1]))
     if len(parts) == 1:
-        return _result(parts[0])
+        return _result_type(parts[0])
     types, names = [], []
     for part in parts:
         named = " " in part and not part.endswith(")")
-        types.append(_type(part.rpartition(" ")[0] if named else part)[0])
+        types.append(_type_named(part.rpartition(" ")[0] if named else part)[0])
         names.append(part.rpartition(" ")[2] if named else "")
     return t.TupleType(tuple(types), fields=tuple(names) if all(names) else ())
 
@@ -191,22 +191,22 @@ _NAMES = {
 }  # fmt: skip
 
 
-def _type(text: str) -> tuple[Type, bool]:
+def _type_named(text: str) -> tuple[Type, bool]:
     """A type of a declaration, and whether it is a list of a fixed length."""
     text = text.strip()
     if text.endswith("?"):
-        inner, broadcasts = _type(text[:-1])
+        inner, broadcasts = _type_named(text[:-1])
         return t.optional(inner), broadcasts
     if text.endswith("]"):
         begin = text.rindex("[")
-        return t.ListType(_type(text[:begin])[0]), text[begin:] != "[]"
+        return t.ListType(_type_named(text[:begin])[0]), text[begin:] != "[]"
     if text.startswith("Dict("):
-        key, value = _split(text[5:-1])
-        return t.DictType(_type(key)[0], _type(value)[0]), False
+        key, value = _parts_between_commas(text[5:-1])
+        return t.DictType(_type_named(key)[0], _type_named(value)[0]), False
     if text.startswith("Future("):
-        return t.FutureType(_type(text[7:-1])[0]), False
+        return t.FutureType(_type_named(text[7:-1])[0]), False
     if text.startswith("("):
-        return t.TupleType(tuple([_type(part)[0] for part in _split(text[1:-1])])), False
+        return t.TupleType(tuple([_type_named(part)[0] for part in _parts_between_commas(text[1:-1])])), False
     if text in _NAMES:
         return _NAMES[text], False
     return t.Variable(text), False

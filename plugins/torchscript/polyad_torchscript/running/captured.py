@@ -1,14 +1,14 @@
-"""The form of a function that runs while it is captured: what data decides becomes `polyad.cond` and `polyad.while_loop`.
+"""The form of a function that runs while it is captured: data decides in `polyad.cond` and `polyad.while_loop`.
 
-So a captured program decides anew with each replay, and a graph of it has both branches. That is done where a condition is
-a tensor's and what the branches set are tensors. Elsewhere, and where the branches' tensors differ in shape or dtype, the
-capture decides by its example, and warns as it does of all Python.
+So a captured program decides anew with each replay, and a graph of it has both branches. That is done where a condition
+is a tensor's and what the branches set are tensors. Elsewhere, and where the branches' tensors differ in shape or
+dtype, the capture decides by its example, and warns as it does of all Python.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import polyad
@@ -96,12 +96,12 @@ class CapturedWriter(Writer):
         self.known = before
         call = self.call(choose, self.condition(one.condition), ast.Name(first.name, ast.Load()),
                          ast.Name(second.name, ast.Load()), word="choose")  # fmt: skip
-        return [first, second, ast.Assign([_names(names, ast.Store())], call)]
+        return [first, second, ast.Assign([_names_tuple(names, ast.Store())], call)]
 
     def _branch(self, word: str, body: list[tree.Statement], names: list[str]) -> ast.FunctionDef:
         """A function of a branch: what it sets and was set before has its value at first."""
         before = [name for name in _set_by(body) if name in self.known]
-        return self._function_of(word, before, before, [*self.block(body), ast.Return(_names(names, ast.Load()))])
+        return self._function_of(word, before, before, [*self.block(body), ast.Return(_names_tuple(names, ast.Load()))])
 
     def _function_of(self, word: str, given: list[str], defaults: list[str], body: list[ast.stmt]) -> ast.FunctionDef:
         self._count += 1
@@ -121,11 +121,13 @@ class CapturedWriter(Writer):
             return super()._statement_While(one)
         test = self._function_of("test", names, [], [ast.Return(self.condition(one.condition))])
         before = dict(self.known)
-        body = self._function_of("body", names, [], [*self.block(one.body), ast.Return(_names(names, ast.Load()))])
+        body = self._function_of(
+            "body", names, [], [*self.block(one.body), ast.Return(_names_tuple(names, ast.Load()))]
+        )
         self.known = before
         call = self.call(repeat, ast.Name(test.name, ast.Load()), ast.Name(body.name, ast.Load()),
-                         _names(names, ast.Load()), word="repeat")  # fmt: skip
-        return [test, body, ast.Assign([_names(names, ast.Store())], call)]
+                         _names_tuple(names, ast.Load()), word="repeat")  # fmt: skip
+        return [test, body, ast.Assign([_names_tuple(names, ast.Store())], call)]
 
     def condition(self, one: tree.Expression) -> ast.expr:
         """A condition as a tensor."""
@@ -140,7 +142,7 @@ class CapturedWriter(Writer):
         return self.call(truth, self.expression(inner), word="truth")
 
 
-def _names(names: list[str], context: ast.expr_context) -> ast.expr:
+def _names_tuple(names: list[str], context: ast.expr_context) -> ast.expr:
     return ast.Tuple([ast.Name(identifier(name), context) for name in names], context)
 
 
@@ -153,7 +155,7 @@ def _may_be_recorded(statements: list[tree.Statement]) -> bool:
     return not any(isinstance(one, _REFUSED) for one in tree.walk(statements))
 
 
-def _are_tensors(kinds: list[t.Type | None]) -> bool:
+def _are_tensors(kinds: Sequence[t.Type | None]) -> bool:
     return all(kind is None or kind == t.TENSOR for kind in kinds)
 
 

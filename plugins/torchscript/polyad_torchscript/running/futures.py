@@ -22,11 +22,11 @@ class Future(Generic[T]):
 
     def wait(self) -> T:
         """The result."""
-        return self._value  # type: ignore[no-any-return]
+        return self._value
 
     def value(self) -> T:
         """The result."""
-        return self._value  # type: ignore[no-any-return]
+        return self._value
 
     def done(self) -> bool:
         """True: the call has been made."""

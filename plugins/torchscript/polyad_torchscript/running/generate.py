@@ -139,7 +139,7 @@ class Writer:
 
     def statement(self, one: tree.Statement) -> list[ast.stmt]:
         """A statement as Python's."""
-        return getattr(self, f"_statement_{type(one).__name__}")(one)  # type: ignore[no-any-return]
+        return getattr(self, f"_statement_{type(one).__name__}")(one)
 
     def _statement_Assign(self, one: tree.Assign) -> list[ast.stmt]:
         return [ast.Assign([self.target(one.target)], self.expression(one.value))]
@@ -226,8 +226,8 @@ class Writer:
         """An expression as Python's."""
         made: ast.expr = getattr(self, f"_{type(one).__name__}")(one)
         if not hasattr(made, "lineno"):
-            made.lineno = made.end_lineno = one.place.file_line  # type: ignore[attr-defined]
-            made.col_offset = made.end_col_offset = 0  # type: ignore[attr-defined]
+            made.lineno = made.end_lineno = one.place.file_line
+            made.col_offset = made.end_col_offset = 0
         return made
 
     def _Constant(self, one: tree.Constant) -> ast.expr:
@@ -292,7 +292,7 @@ class Writer:
         given = [self.expression(part) for part in one.arguments]
         if getattr(one.function, "is_inner", False):
             return ast.Call(ast.Name(identifier(one.function.name), ast.Load()), given, [])
-        return self.call(one.function.run, *given, word=_word(one.function.name))
+        return self.call(one.function.run, *given, word=_word_of(one.function.name))
 
     def _MethodCall(self, one: tree.MethodCall) -> ast.expr:
         object = self.expression(one.object)
@@ -301,8 +301,8 @@ class Writer:
         if one.name == "forward" and getattr(has, "is_module", False):
             return ast.Call(object, given, [])
         if isinstance(has, t.ClassType):
-            return self.call(one.method.run, object, *given, word=_word(one.name))
-        return self.call(values.method_caller(one.name), object, *given, word=_word(one.name))
+            return self.call(one.method.run, object, *given, word=_word_of(one.name))
+        return self.call(values.method_caller(one.name), object, *given, word=_word_of(one.name))
 
     def _Construct(self, one: tree.Construct) -> ast.expr:
         given = [self.expression(part) for part in one.arguments]
@@ -392,7 +392,7 @@ class Writer:
                 keywords.append(ast.keyword(argument.name, made))
             else:
                 positional.append(made)
-        return ast.Call(self.held(function, _word(one.schema.name.partition("::")[2])), positional, keywords)
+        return ast.Call(self.held(function, _word_of(one.schema.name.partition("::")[2])), positional, keywords)
 
     def _argument(self, value: tree.Expression, argument: Any) -> ast.expr:
         """An argument; numbers of an archive that stand for a dtype, a layout or a memory format become these."""
@@ -410,5 +410,5 @@ def _are_given(given: list[tree.Expression | None], count: int) -> bool:
     return all(one is not None for one in given[:count]) and all(one is None for one in given[count:])
 
 
-def _word(name: str) -> str:
+def _word_of(name: str) -> str:
     return "".join([c for c in name if c.isalnum() or c == "_"]) or "call"

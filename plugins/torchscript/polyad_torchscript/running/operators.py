@@ -1,8 +1,7 @@
 """How an operator is carried out: as Python's own operator or method where it is of numbers, text, lists and dicts, and
 by polyad's function where it is of tensors.
 
-`implementation` finds the function; `missing` says which there are none of. `EXPRESSIONS` are those that become Python's
-operators (see `running.generate`).
+`implementation` finds the function; operators that become Python's own are in `running.generate`.
 """
 
 from __future__ import annotations
@@ -35,21 +34,68 @@ ATTRIBUTES = {
      "prim::EnumName": "name", "prim::EnumValue": "value"}  # fmt: skip
 """Operators that read an attribute."""
 
-METHODS = frozenset({
-    "append", "extend", "insert", "remove", "reverse", "clear", "count", "index", "copy", "get", "setdefault",
-    "popitem", "update", "find", "rfind", "rindex", "startswith", "endswith", "isspace", "isalpha", "isnumeric", "islower",
-    "isupper", "istitle", "isprintable", "isalnum", "isdigit", "isdecimal", "isidentifier", "lower", "upper",
-    "swapcase", "capitalize", "title", "expandtabs", "center", "ljust", "rjust", "zfill", "strip", "lstrip", "rstrip",
-    "split", "rsplit", "splitlines", "replace", "partition", "rpartition", "join", "casefold",
-})  # fmt: skip
+METHODS = frozenset(
+    {
+        "append",
+        "extend",
+        "insert",
+        "remove",
+        "reverse",
+        "clear",
+        "count",
+        "index",
+        "copy",
+        "get",
+        "setdefault",
+        "popitem",
+        "update",
+        "find",
+        "rfind",
+        "rindex",
+        "startswith",
+        "endswith",
+        "isspace",
+        "isalpha",
+        "isnumeric",
+        "islower",
+        "isupper",
+        "istitle",
+        "isprintable",
+        "isalnum",
+        "isdigit",
+        "isdecimal",
+        "isidentifier",
+        "lower",
+        "upper",
+        "swapcase",
+        "capitalize",
+        "title",
+        "expandtabs",
+        "center",
+        "ljust",
+        "rjust",
+        "zfill",
+        "strip",
+        "lstrip",
+        "rstrip",
+        "split",
+        "rsplit",
+        "splitlines",
+        "replace",
+        "partition",
+        "rpartition",
+        "join",
+        "casefold",
+    }
+)
 """Methods of lists, dicts and strings that are Python's of the same name."""
 
 
-def _sorted(values: list[Any]) -> list[Any]:
+def _sorted_list(values: list[Any]) -> list[Any]:
     return sorted(values)
 
 
-def _sort(values: list[Any], reverse: bool = False) -> None:
+def _sort_list(values: list[Any], reverse: bool = False) -> None:
     values.sort(reverse=reverse)
 
 
@@ -57,16 +103,16 @@ def _warn(message: Any, stacklevel: int = 2) -> None:
     warnings.warn(str(message), stacklevel=stacklevel)
 
 
-def _int(value: Any) -> int:
+def _int_of_tensor(value: Any) -> int:
     """A number that an operator reads from a tensor."""
     return int(value.item() if isinstance(value, polyad.Tensor) else value)
 
 
-def _round(value: float) -> float:
+def _round_number(value: float) -> float:
     return float(round(value))
 
 
-def _number(name: str) -> Callable[..., Any]:
+def _number_function(name: str) -> Callable[..., Any]:
     real, imaginary = getattr(math, name, None), getattr(cmath, name, None)
 
     def call(value: Any) -> Any:
@@ -83,15 +129,15 @@ def _minimum(*values: Any) -> Any:
     return min(*values)
 
 
-def _pairs(values: Any) -> Any:
+def _dict_of(values: Any) -> Any:
     return dict(values)
 
 
-def _delete(container: Any, key: Any) -> None:
+def _delete_element(container: Any, key: Any) -> None:
     del container[key]
 
 
-def _set_item(container: Any, key: Any, value: Any) -> Any:
+def _set_element(container: Any, key: Any, value: Any) -> Any:
     container[key] = value
     return container
 
@@ -101,11 +147,11 @@ def _add_list(values: list[Any], other: list[Any]) -> list[Any]:
     return values
 
 
-def _print(*values: Any) -> None:
+def _print_values(*values: Any) -> None:
     print(*values)  # noqa: T201 - what the program asks for
 
 
-def _assert(condition: bool, message: str = "") -> None:
+def _assert_true(condition: bool, message: str = "") -> None:
     if not condition:
         raise AssertionError(message)
 
@@ -125,17 +171,17 @@ _EXCEPTIONS = {
 }
 
 
-def _raise(message: str, kind: str | None = None) -> None:
+def _raise_error(message: str, kind: str | None = None) -> None:
     if kind is None and message.startswith("AssertionError: "):
         kind, message = "builtins.AssertionError", message.removeprefix("AssertionError: ")
     raise error_of(_EXCEPTIONS.get(kind or ""))(message)
 
 
-def _pop(container: Any, *given: Any) -> Any:
+def _pop_from(container: Any, *given: Any) -> Any:
     return container.pop(*given)
 
 
-def _pow(a: Any, b: Any) -> Any:
+def _power(a: Any, b: Any) -> Any:
     if isinstance(a, complex) or isinstance(b, complex):
         return a**b
     try:
@@ -144,7 +190,7 @@ def _pow(a: Any, b: Any) -> Any:
         return -math.inf if a < 0 and b % 2 == 1 else math.inf
 
 
-def _unwrap(value: Any) -> Any:
+def _unwrap_optional(value: Any) -> Any:
     if value is None:
         raise RuntimeError("unwrapping None: an Optional that must have a value has none")
     return value
@@ -154,7 +200,7 @@ def _arange_list(low: int, high: int | None = None, step: int = 1) -> list[int]:
     return list(range(low) if high is None else range(low, high, step))
 
 
-def _format(template: str, *values: Any) -> str:
+def _format_text(template: str, *values: Any) -> str:
     return template.format(*values)
 
 
@@ -162,12 +208,12 @@ def _percent(template: str, *values: Any) -> str:
     return template % values
 
 
-def _wait(future: Future) -> Any:
+def _wait_for(future: Future[Any]) -> Any:
     return future.wait()
 
 
 NUMBERS: dict[str, Callable[..., Any]] = {
-    **{f"aten::{name}": _number(name) for name in (
+    **{f"aten::{name}": _number_function(name) for name in (
         "sqrt", "exp", "log", "log10", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh",
         "acosh", "atanh",
     )},
@@ -179,8 +225,8 @@ NUMBERS: dict[str, Callable[..., Any]] = {
     "aten::mathremainder": math.remainder,
     "aten::polar": cmath.rect,
     "aten::angle": cmath.phase,
-    "aten::round": _round,
-    "aten::pow": _pow,
+    "aten::round": _round_number,
+    "aten::pow": _power,
     "prim::abs": abs,
     "aten::abs": abs,
     "prim::max": _maximum,
@@ -197,45 +243,45 @@ NUMBERS: dict[str, Callable[..., Any]] = {
 """Operators of numbers, by polyad's or Python's function."""
 
 OTHERS: dict[str, Callable[..., Any]] = {
-    "aten::IntImplicit": _int,
+    "aten::IntImplicit": _int_of_tensor,
     "aten::FloatImplicit": float,
     "aten::ComplexImplicit": complex,
     "aten::ScalarImplicit": lambda value: value.item(),
-    "aten::sorted": _sorted,
-    "aten::sort": _sort,
+    "aten::sorted": _sorted_list,
+    "aten::sort": _sort_list,
     "aten::warn": _warn,
-    "aten::dict": _pairs,
-    "aten::Delete": _delete,
+    "aten::dict": _dict_of,
+    "aten::Delete": _delete_element,
     "aten::list": list,
     "aten::keys": lambda value: list(value.keys()),
     "aten::values": lambda value: list(value.values()),
     "aten::items": lambda value: list(value.items()),
-    "aten::pop": _pop,
+    "aten::pop": _pop_from,
     "aten::any": any,
     "aten::all": all,
     "aten::sum": sum,
     "aten::add_": _add_list,
-    "aten::format": _format,
+    "aten::format": _format_text,
     "aten::percentFormat": _percent,
-    "aten::_unwrap_optional": _unwrap,
-    "prim::unchecked_unwrap_optional": _unwrap,
+    "aten::_unwrap_optional": _unwrap_optional,
+    "prim::unchecked_unwrap_optional": _unwrap_optional,
     "aten::size": lambda value: list(value.shape),
     "aten::device": polyad.device,
-    "aten::wait": _wait,
+    "aten::wait": _wait_for,
     "aten::is_grad_enabled": polyad.is_grad_enabled,
     "aten::set_grad_enabled": lambda mode: polyad.set_grad_enabled(mode) and None,
     "aten::is_autocast_enabled": lambda *device: polyad.is_autocast_enabled(*device),
     "aten::is_autocast_cpu_enabled": lambda: polyad.is_autocast_enabled("cpu"),
     "aten::manual_seed": lambda seed: polyad.manual_seed(seed) and None,
     "aten::str": str,
-    "aten::_set_item": _set_item,
-    "prim::RaiseException": _raise,
+    "aten::_set_item": _set_element,
+    "prim::RaiseException": _raise_error,
     "prim::unchecked_cast": lambda value: value,
     "prim::rangelist": lambda count: list(range(count)),
     "aten::__range_length": lambda low, high, step: len(range(low, high, step)),
     "aten::__derive_index": lambda index, start, step: start + index * step,
-    "prim::Print": _print,
-    "prim::Assert": _assert,
+    "prim::Print": _print_values,
+    "prim::Assert": _assert_true,
     "prim::max": _maximum,
     "prim::min": _minimum,
     "prim::tolist": lambda value: value.tolist(),

@@ -88,7 +88,7 @@ def _of_parts(annotation: Any, origin: Any, arguments: tuple[Any, ...], find_cla
         key = inner(arguments[0])
         if key not in (t.INT, t.FLOAT, t.STR, t.BOOL, t.COMPLEX, t.TENSOR):
             raise AnnotationError(
-                f"cannot create dict for key type '{key}': only int, float, complex, Tensor, str and bool keys are supported"
+                f"cannot create dict for key type '{key}': only int, float, complex, Tensor, str and bool are keys"
             )
         return t.DictType(key, inner(arguments[1]))
     if origin is tuple:
@@ -112,9 +112,7 @@ def enum_type(cls: Any) -> t.EnumType:
     if cls not in _ENUMS:
         kinds = {type(member.value) for member in cls}
         if len(kinds) != 1 or not kinds <= {int, float, str}:
-            raise AnnotationError(
-                f"could not unify type list of the values of enum {cls.__name__}: they must all be int, all float or all str"
-            )
+            raise AnnotationError(f"the values of enum {cls.__name__} must all be int, all float or all str")
         value = type_of_annotation(kinds.pop(), lambda _: None)
         _ENUMS[cls] = t.EnumType(qualified_name(cls), value, cls)
     return _ENUMS[cls]

@@ -1,7 +1,8 @@
 """The types of TorchScript: what they are, which is a part of which, and how they are written.
 
-Every type is a frozen value: equal types are equal. `Optional` is the union with `NONE`. Numbers that stand for something
-(dtypes, layouts, memory formats) have types of their own, which are parts of ``int``, as PyTorch's archives write them.
+Every type is a frozen value: equal types are equal. `Optional` is the union with `NONE`. Numbers that stand for
+something (dtypes, layouts, memory formats) have types of their own, which are parts of ``int``, as PyTorch's archives
+write them.
 """
 
 from __future__ import annotations
@@ -305,13 +306,28 @@ def union(types: Iterable[Type]) -> Type:
             found = [other for other in found if not is_subtype(other, member)] + [member]
     if not found:
         return NEVER
-    return found[0] if len(found) == 1 else UnionType(tuple(sorted(found, key=_rank)))
+    return found[0] if len(found) == 1 else UnionType(tuple(sorted(found, key=_rank_in_union)))
 
 
-def _rank(type: Type) -> int:
+def _rank_in_union(type: Type) -> int:
     """Where a type stands in a union, as PyTorch writes them."""
-    kinds = ("EnumType", "TensorType", "TupleType", "ListType", "DictType", "NumberType", "FloatType", "ComplexType",
-             "FutureType", "IntType", "NoneType", "StringType", "GeneratorType", "BoolType", "DeviceObjType")  # fmt: skip
+    kinds = (
+        "EnumType",
+        "TensorType",
+        "TupleType",
+        "ListType",
+        "DictType",
+        "NumberType",
+        "FloatType",
+        "ComplexType",
+        "FutureType",
+        "IntType",
+        "NoneType",
+        "StringType",
+        "GeneratorType",
+        "BoolType",
+        "DeviceObjType",
+    )
     kind = type.kind()
     return kinds.index(kind) if kind in kinds else len(kinds)
 
