@@ -137,7 +137,7 @@ def at_other_sizes(given: Any, graph: Any, names: Mapping[int, str]) -> Iterator
     symbols = symbols_of_inputs(graph)
     if not symbols:
         return
-    for sizes in ({one.name: _new_size(one) for one in symbols}, {one.name: one.captured[1] for one in symbols}):
+    for sizes in ({one.name: _new_size(one) for one in symbols}, {one.name: one.captured[:2][-1] for one in symbols}):
         shapes = {value.name: evaluated(value.sizes, sizes) for value in graph.inputs}
 
         def resized(tensor: Any, shapes: Mapping[str, Any] = shapes) -> Any:
