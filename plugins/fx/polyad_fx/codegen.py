@@ -317,23 +317,19 @@ class _PyTreeCodeGen(CodeGen):
     def gen_fn_def(self, free_vars: list[str], maybe_return_annotation: str) -> str:
         """See `CodeGen`: with the line that takes the arguments apart."""
         parameters = list(self.pytree_info.orig_args)
-        if not parameters or parameters[0] != "self":
-            parameters.insert(0, "self")
+        own = parameters[:1] == ["self"]  # of a module that was traced: it is in the structure
         definition = super().gen_fn_def(parameters, maybe_return_annotation)
         if not free_vars:
             return definition
-        names = [one.partition(" : ")[0].partition(" = ")[0] for one in free_vars]
-        annotated = [(one.partition(" : ")) for one in free_vars]
-        notes = "".join(f"    {name} : {rest.partition(' = ')[0]}\n" for name, colon, rest in annotated if colon)
+        split = [one.partition(" : ") for one in free_vars]
+        notes = "".join(f"    {name} : {rest.partition(' = ')[0]}\n" for name, colon, rest in split if colon)
+        names = [*(["self"] if own else []), *(one[0].partition(" = ")[0] for one in split)]
         kwargs = self._names_of_kwargs()
-        given = [name for name in parameters[1:] if name not in kwargs]
-        taken = f"[{', '.join(given)}]"
+        taken = f"[{', '.join(name for name in parameters if name not in kwargs)}]"
         if kwargs:
             taken = f"({taken}, {{{', '.join(f'{name!r}: {name}' for name in kwargs)}}})"
-        leaves = f"{', '.join(names)}, " if len(names) == 1 else ", ".join(names)
-        return f"{definition}\n{notes}    {leaves} = fx_pytree.tree_flatten_spec({taken}, self._in_spec)".replace(
-            ",  =", ", ="
-        )
+        leaves = f"{names[0]}," if len(names) == 1 else ", ".join(names)
+        return f"{definition}\n{notes}    {leaves} = fx_pytree.tree_flatten_spec({taken}, self._in_spec)"
 
     def _names_of_kwargs(self) -> list[str]:
         spec = self.pytree_info.in_spec

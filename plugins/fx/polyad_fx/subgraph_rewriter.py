@@ -55,6 +55,8 @@ def replace_pattern(gm: GraphModule, pattern: Pattern, replacement: Pattern) -> 
     Both are functions (or modules) of the same arguments, which stand for anything. A place of which something
     inside is used outside of it stays, and so do places that overlap with one before.
 
+    If *replacement* is a module, submodules that nobody calls any more are taken away.
+
     Returns the places, in order. Raises ValueError if the two take different numbers of arguments.
 
     >>> import polyad as torch
@@ -99,6 +101,8 @@ def replace_pattern_with_filters(
             raise ArgumentError("replace_pattern: there is no replacement", fix="pass it, or replacement_callback")
         done.append(_replace(gm.graph, match, looked_for, put, changed))
     gm.recompile()
+    if isinstance(replacement, nn.Module):
+        gm.delete_all_unused_submodules()
     return done
 
 

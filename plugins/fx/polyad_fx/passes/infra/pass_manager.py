@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
 from polyad import nn
+from polyad.errors import ArgumentTypeError
 
 from ...graph_module import GraphModule
 from ...node import GraphError
@@ -54,7 +56,12 @@ class PassManager:
         self.constraints.append(constraint)
 
     def add_checks(self, check: Callable[[nn.Module], Any]) -> None:
-        """Call *check* with the module that comes out, and behind each pass if the manager is to."""
+        """Call *check* with the module that comes out, and behind each pass if the manager is to.
+
+        Raises TypeError if it does not take one argument.
+        """
+        if len(inspect.signature(check).parameters) != 1:
+            raise ArgumentTypeError("PassManager.add_checks: check takes a module alone", fix="pass such a function")
         self._check = check
 
     def validate_constraints(self) -> None:
