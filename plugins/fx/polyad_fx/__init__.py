@@ -6,6 +6,7 @@ codegen.py, names.py   the Python function that is written from a graph
 graph_module.py        the module whose forward it is
 proxy.py               what stands for a value while a program is traced
 _symbolic_trace.py     the tracer
+intercepting.py        what reaches it
 interpreter.py         running a graph node by node, and making another of it
 subgraph_rewriter.py   replacing a pattern
 operator_schemas.py    arguments as signatures have them

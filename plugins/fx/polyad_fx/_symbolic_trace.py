@@ -7,7 +7,6 @@ looked into.
 
 from __future__ import annotations
 
-import builtins
 import collections
 import functools
 import inspect
@@ -16,20 +15,19 @@ import operator
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from itertools import chain
 from types import FunctionType, ModuleType
 from typing import Any, TypeVar
 
 import polyad
 from polyad import Tensor, nn
-from polyad.base.state import state
 from polyad.errors import ArgumentTypeError, ConditionError
 from polyad.utils import _pytree
 
-from .codegen import WRAPPED, _PyTreeCodeGen, _PyTreeInfo
+from .codegen import _PyTreeCodeGen, _PyTreeInfo
 from .graph import Graph
 from .graph_module import GraphModule, set_member
+from .intercepting import WRAPPED, Patches, intercepted, is_tracing, proxy_among
 from .names import is_of_torch
 from .node import Argument, GraphError, Node
 from .proxy import ParameterProxy, Proxy, Scope, TracerBase
@@ -57,12 +55,10 @@ class PHBase:
 
 PH = PHBase()
 
-_tracing = 0
-
 
 def is_fx_tracing() -> bool:
-    """Whether a tracer is at work."""
-    return _tracing > 0
+    """Whether this thread traces a program."""
+    return is_tracing()
 
 
 is_fx_symbolic_tracing = is_fx_tracing
@@ -75,7 +71,7 @@ class ProxyableClassMeta(type):
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         if is_fx_tracing():
-            found = _proxy_among((args, kwargs))
+            found = proxy_among((args, kwargs))
             if found is not None:
                 return found.tracer.create_proxy("call_function", cls, args, kwargs)
         return super().__call__(*args, **kwargs)
@@ -211,14 +207,13 @@ class Tracer(TracerBase):
 
     def _constant(self, prefix: str, value: Any) -> str:
         """The name under which the root has a constant that the traced function used."""
-        held = self.tensor_attrs.get(id(value))
-        if held is not None:
-            return held[1]
+        if value in self.tensor_attrs:
+            return self.tensor_attrs[value]
         number = 0
         while hasattr(self.root, f"{prefix}{number}"):
             number += 1
         name = f"{prefix}{number}"
-        self.tensor_attrs[id(value)] = value, name
+        self.tensor_attrs[value] = name
         set_member(value, self.root, name)
         return name
 
@@ -234,6 +229,25 @@ class Tracer(TracerBase):
         Raises:
             polyad.fx.proxy.TraceError: what *root* does depends on a value that is not known while it is traced.
         """
+        is_module = isinstance(root, nn.Module)
+        function = self._root_function(root)
+        extras = {"param_shapes_constant": True} if type(self) is Tracer and self.param_shapes_constant else None
+        self.graph = Graph(tracer_cls=type(self), tracer_extras=extras)
+        self.tensor_attrs: dict[Any, str] = {}
+        _collect_attributes(self.root, "", self.tensor_attrs)
+        traced, args = self.create_args_for_root(function, is_module, concrete_args)
+        patches = Patches(self._autowrapped)
+        with intercepted(self, patches):
+            patches.visit(getattr(inspect.unwrap(function), "__globals__", {}))
+            for module in self._autowrap_modules:
+                patches.visit(vars(module))
+            result = self.create_arg(traced(*args))
+            self.create_node("output", "output", (result,), {}, type_expr=self._annotations.get("return"))
+        self.submodule_paths = None
+        return self.graph
+
+    def _root_function(self, root: nn.Module | Callable[..., Any]) -> Callable[..., Any]:
+        """The function that is traced; `root` becomes the module whose members nodes name."""
         if isinstance(root, nn.Module):
             self.root = root
             if not hasattr(type(root), self.traced_func_name):
@@ -241,40 +255,17 @@ class Tracer(TracerBase):
                     f"Tracer.trace: {type(root).__name__} has no method {self.traced_func_name!r}",
                     fix="set traced_func_name to the method that is to be traced",
                 )
-            function = getattr(type(root), self.traced_func_name)
             self.root_module_name = type(root).__name__
             self.submodule_paths = {module: name for name, module in root.named_modules()}
-        elif callable(root):
-            self.root, function = nn.Module(), root
-        else:
+            return getattr(type(root), self.traced_func_name)
+        if not callable(root):
             raise ArgumentTypeError(
                 f"Tracer.trace: root is {type(root).__name__}, neither a Module nor a function",
                 operands={"root": root},
                 fix="pass what is to be traced",
             )
-        extras = {"param_shapes_constant": True} if type(self) is Tracer and self.param_shapes_constant else None
-        self.graph = Graph(tracer_cls=getattr(self, "__class__", None), tracer_extras=extras)
-        if hasattr(function, "__code__"):
-            self.graph._co_fields = (
-                function.__code__.co_name,
-                function.__code__.co_filename,
-                function.__code__.co_firstlineno,
-            )
-        self.tensor_attrs: dict[int, tuple[Any, str]] = {}
-        _collect_attributes(self.root, "", self.tensor_attrs)
-        function, args = self.create_args_for_root(function, isinstance(root, nn.Module), concrete_args)
-        with _watched(self), _Patches(self._autowrapped) as patches:
-            self._patches = patches
-            patches.visit(getattr(inspect.unwrap(function), "__globals__", {}))
-            for module in self._autowrap_modules:
-                patches.visit(vars(module))
-            if isinstance(root, nn.Module):
-                patches.visit(getattr(getattr(type(root), self.traced_func_name), "__globals__", {}))
-            result = function(*args)
-            annotation = self._annotations.get("return")
-            self.create_node("output", "output", (self.create_arg(result),), {}, type_expr=annotation)
-        self.submodule_paths = None
-        return self.graph
+        self.root = nn.Module()
+        return root
 
     def create_args_for_root(
         self, root_fn: Callable[..., Any], is_module: bool, concrete_args: Any = None
@@ -282,41 +273,27 @@ class Tracer(TracerBase):
         """Make the placeholders. Returns the function that is to be called and the proxies that it is called with."""
         analysed: Any = inspect.unwrap(root_fn)
         if not hasattr(analysed, "__code__"):
-            analysed = type(root_fn).__call__ if not isinstance(root_fn, FunctionType) else root_fn
+            analysed = type(root_fn).__call__
+        analysed = getattr(analysed, "__func__", analysed)
         code = analysed.__code__
         total = code.co_argcount + code.co_kwonlyargcount
-        if inspect.ismethod(root_fn):
-            analysed = root_fn.__func__
-        signature = inspect.signature(analysed)
+        signature, names = inspect.signature(analysed), list(code.co_varnames)
         self._annotations = annotations_of(analysed)
-        names = list(code.co_varnames)
-        args: list[Any] = []
-        first = 0
-        if is_module:
-            if total == 0:
-                raise GraphError(
-                    f"Tracer.trace: {root_fn.__qualname__} takes self as part of *args, so it cannot be told apart",
-                    fix="write def forward(self, ...)",
-                )
-            args.append(self.root)
-            first = 1
-        elif inspect.ismethod(root_fn):
-            first = 1  # self is bound
-        if isinstance(concrete_args, tuple):
-            if len(names[first:total]) != len(concrete_args):
-                raise GraphError(
-                    f"Tracer.trace: {len(concrete_args)} concrete_args for {total - first} arguments",
-                    fix="pass a value, or PH, for each",
-                )
-            concrete_args = dict(zip(names[first:total], concrete_args, strict=True))
-        concrete = concrete_args or {}
+        if is_module and not total:
+            raise GraphError(
+                f"Tracer.trace: {root_fn.__qualname__} takes self as part of *args, so it cannot be told apart",
+                fix="write def forward(self, ...)",
+            )
+        first = 1 if is_module or analysed is not inspect.unwrap(root_fn) else 0  # behind self
+        concrete = _by_name(concrete_args or {}, names[first:total])
+        args: list[Any] = [self.root] if is_module else []
         args += [self._placeholder(name, concrete, signature) for name in names[first:total]]
-        if code.co_kwonlyargcount or code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS):
-            rest = iter(names[total:])
-            if code.co_flags & inspect.CO_VARARGS:
-                args.append(self._placeholder(f"*{next(rest)}", concrete, signature))
-            if code.co_flags & inspect.CO_VARKEYWORDS:
-                args.append(self._placeholder(f"**{next(rest)}", concrete, signature))
+        rest = iter(names[total:])
+        if code.co_flags & inspect.CO_VARARGS:
+            args.append(self._placeholder(f"*{next(rest)}", concrete, signature))
+        if code.co_flags & inspect.CO_VARKEYWORDS:
+            args.append(self._placeholder(f"**{next(rest)}", concrete, signature))
+        if code.co_kwonlyargcount or len(args) > total - first + is_module:
             root_fn = _by_position(root_fn)
         leaves, structure = _pytree.tree_flatten(tuple(args))
         if all(child.is_leaf() for child in structure.children):
@@ -373,6 +350,18 @@ class Tracer(TracerBase):
         return copied
 
 
+def _by_name(concrete_args: Any, names: list[str]) -> dict[str, Any]:
+    """Concrete arguments, which may be a tuple of all, by their names."""
+    if isinstance(concrete_args, tuple):
+        if len(concrete_args) != len(names):
+            raise GraphError(
+                f"Tracer.trace: {len(concrete_args)} concrete_args for {len(names)} arguments",
+                fix="pass a value, or PH, for each",
+            )
+        return dict(zip(names, concrete_args, strict=True))
+    return dict(concrete_args)
+
+
 class NotInstalled(polyad.errors.PolyadError, NameError):
     """A module that is called and is not in the traced one."""
 
@@ -381,12 +370,12 @@ def _assert_is_none(value: object, msg: str) -> None:
     assert value is None, msg
 
 
-def _collect_attributes(module: nn.Module, prefix: str, found: dict[int, tuple[Any, str]]) -> None:
-    """The tensors that modules have as plain attributes, by id, with the path of each."""
+def _collect_attributes(module: nn.Module, prefix: str, found: dict[Any, str]) -> None:
+    """The paths of the tensors that modules have as plain attributes."""
     roles = module.__dict__.get("_roles", {})
     for name, value in module.__dict__.items():
         if name not in roles and isinstance(value, Tensor) and not isinstance(value, nn.Parameter):
-            found.setdefault(id(value), (value, f"{prefix}{name}"))
+            found.setdefault(value, f"{prefix}{name}")
     for name, child in module.named_children():
         _collect_attributes(child, f"{prefix}{name}.", found)
 
@@ -423,169 +412,6 @@ def _by_position(function: Callable[..., Any]) -> Callable[..., Any]:
     return made
 
 
-def _proxy_among(value: Any) -> Proxy | None:
-    """A proxy in *value*, nested or not."""
-    if isinstance(value, Proxy):
-        return value
-    if isinstance(value, dict):
-        value = value.values()
-    elif isinstance(value, slice):
-        value = (value.start, value.stop, value.step)
-    elif not isinstance(value, (tuple, list)):
-        return None
-    return next((found for found in map(_proxy_among, value) if found is not None), None)
-
-
-# ----------------------------------------------------------------------------------------------- what is intercepted
-
-
-class _Watcher:
-    """Gives the calls of modules to a tracer; see `polyad.base.state.ThreadState.watchers`."""
-
-    def __init__(self, tracer: Tracer) -> None:
-        self.tracer = tracer
-
-    def call_module(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """A call of a module that is traced."""
-        self.tracer._patches.visit(getattr(getattr(module, "forward", module), "__globals__", {}))
-
-        def forward(*args: Any, **kwargs: Any) -> Any:
-            return module._call(args, kwargs)
-
-        return self.tracer.call_module(module, forward, args, kwargs)
-
-    def stepped(self, *args: Any) -> None:
-        """An optimizer's step, which is of no interest."""
-
-
-@contextmanager
-def _watched(tracer: Tracer) -> Iterator[None]:
-    """While it is entered, this thread's calls and attributes of modules go through *tracer*."""
-    global _tracing
-    cache: dict[str, Any] = {}
-    module_class: Any = nn.Module
-    before = module_class.__dict__.get("__getattribute__")
-
-    def looked_up(module: nn.Module, name: str) -> Any:
-        value = object.__getattribute__(module, name)
-        if (name[0] == "_" and name in _PLUMBING) or _active() is not tracer:
-            return value
-        if name in object.__getattribute__(module, "__dict__").get("_roles", ()):
-            with _untraced_attributes():
-                return tracer.getattr(name, value, cache)
-        return value
-
-    watchers = state.watchers
-    state.watchers = (*watchers, _Watcher(tracer))
-    module_class.__getattribute__ = looked_up
-    _tracing += 1
-    try:
-        yield
-    finally:
-        _tracing -= 1
-        state.watchers = watchers
-        if before is None:
-            del module_class.__getattribute__
-        else:
-            module_class.__getattribute__ = before
-
-
-_PLUMBING = frozenset({"_roles", "_call_hooks", "_modules", "_parameters", "_buffers", "_call"})
-
-
-def _active() -> Tracer | None:
-    """The tracer whose attributes of modules are asked for in this thread."""
-    last = state.watchers[-1] if state.watchers else None
-    return last.tracer if isinstance(last, _Watcher) else None
-
-
-@contextmanager
-def _untraced_attributes() -> Iterator[None]:
-    before, state.watchers = state.watchers, ()
-    try:
-        yield
-    finally:
-        state.watchers = before
-
-
-_wrapped_methods: list[tuple[type, str]] = []
-
-
-class _Patches:
-    """Wrapped functions, in the globals of what is traced, until it is left."""
-
-    def __init__(self, autowrapped: set[int]) -> None:
-        self._autowrapped = autowrapped
-        self._seen: set[int] = set()
-        self._undo: list[Callable[[], None]] = []
-
-    def __enter__(self) -> _Patches:
-        for (_, name), scope in list(WRAPPED.items()):
-            if name not in scope and not hasattr(builtins, name):
-                continue
-            self._put(scope, name, scope[name] if name in scope else getattr(builtins, name))
-        for cls, name in _wrapped_methods:
-            self._put_method(cls, name)
-        return self
-
-    def __exit__(self, *exception: Any) -> None:
-        for undo in reversed(self._undo):
-            undo()
-
-    def visit(self, scope: dict[str, Any]) -> None:
-        """Wrap the functions in the globals of a module that the tracer was told to wrap."""
-        if id(scope) in self._seen or not self._autowrapped:
-            return
-        self._seen.add(id(scope))
-        for name, value in list(scope.items()):
-            if not name.startswith("_") and callable(value) and id(value) in self._autowrapped:
-                self._put(scope, name, value)
-
-    def _put(self, scope: dict[str, Any], name: str, function: Any) -> None:
-        if getattr(function, "__fx_already_patched", False):
-            return
-        there = name in scope
-        scope[name] = _as_node(function)
-
-        def undo() -> None:
-            if there:
-                scope[name] = function
-            else:
-                del scope[name]
-
-        self._undo.append(undo)
-
-    def _put_method(self, cls: type, name: str) -> None:
-        function = getattr(cls, name)
-
-        def wrapped(*args: Any, **kwargs: Any) -> Any:
-            proxy = _proxy_among((args, kwargs))
-            return (
-                function(*args, **kwargs)
-                if proxy is None
-                else proxy.tracer.create_proxy("call_method", name, args, kwargs)
-            )
-
-        setattr(cls, name, wrapped)
-        self._undo.append(lambda: setattr(cls, name, function))
-
-
-def _as_node(function: Callable[..., Any]) -> Callable[..., Any]:
-    """*function*, whose call with a proxy is a node."""
-
-    @functools.wraps(function)
-    def wrapped(*args: Any, **kwargs: Any) -> Any:
-        proxy = _proxy_among((args, kwargs))
-        if proxy is None:
-            return function(*args, **kwargs)
-        made = proxy.tracer.create_proxy("call_function", function, args, kwargs)
-        made.node.meta["is_wrapped"] = True
-        return made
-
-    setattr(wrapped, "__fx_already_patched", True)
-    return wrapped
-
-
 def wrap(fn_or_name: F) -> F:
     """Let a function be one node where a traced program calls it, instead of being traced through. To be called at the
     top of a module, with a function of that module or its name, or as a decorator.
@@ -618,11 +444,6 @@ def wrap(fn_or_name: F) -> F:
 
 class NotAtTop(polyad.errors.PolyadError, NotImplementedError):
     """A function wrapped where its module does not see it."""
-
-
-def wrap_method(cls: type, name: str) -> None:
-    """Let a method of a class be one node where a traced program calls it with a proxy."""
-    _wrapped_methods.append((cls, name))
 
 
 def symbolic_trace(root: nn.Module | Callable[..., Any], concrete_args: dict[str, Any] | None = None) -> GraphModule:

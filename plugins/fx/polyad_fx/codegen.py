@@ -39,15 +39,6 @@ IN_PLACE = {
     if name not in ("eq", "ge", "gt", "le", "lt", "ne")
 }
 
-WRAPPED: dict[tuple[int, str], dict[str, Any]] = {}
-"""The globals in which a function is to be one node (`polyad.fx.wrap`), by their id and its name in them."""
-
-
-def forget_wrapped(scope: int) -> None:
-    """Let go of the globals with that id."""
-    for key in [key for key in WRAPPED if key[0] == scope]:
-        del WRAPPED[key]
-
 
 @dataclass
 class PythonCode:

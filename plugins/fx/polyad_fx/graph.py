@@ -112,7 +112,6 @@ class Graph:
         self._owning_module = owning_module
         self._tracer_cls, self._tracer_extras = tracer_cls, tracer_extras
         self._codegen: CodeGen = CodeGen()
-        self._co_fields: tuple[str, str, int] | None = None
 
     @property
     def owning_module(self) -> GraphModule | None:

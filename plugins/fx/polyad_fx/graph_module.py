@@ -10,6 +10,8 @@ import builtins
 import copy
 import itertools
 import linecache
+import pickle
+import sys
 import weakref
 from collections.abc import Callable
 from pathlib import Path
@@ -20,8 +22,9 @@ import polyad
 from polyad import Tensor, nn
 from polyad.errors import ArgumentError, ArgumentTypeError, PolyadError
 
-from .codegen import PythonCode, _PyTreeCodeGen, forget_wrapped
+from .codegen import PythonCode, _PyTreeCodeGen
 from .graph import Graph
+from .intercepting import forget_wrapped
 from .names import CUSTOM_BUILTINS, qualified_name
 
 __all__ = ["GraphModule"]
@@ -282,30 +285,30 @@ class GraphModule(nn.Module):
         return self.__reduce__()
 
     def to_folder(self, folder: str | Path, module_name: str = "FxModule") -> None:
-        """Write a package that defines the class *module_name*: its code, and ``state.pt`` with parameters and buffers.
+        """Write a package that defines the class *module_name*: its code, ``state.pt`` with parameters and buffers, and
+        a pickle for each submodule. Nothing of the graph is in it.
 
-        Submodules are polyad's layers or pickled as they are. Nothing of the graph is in it.
+        Raises ValueError if the code uses something that no module has, such as a lambda.
         """
+        written = self.graph.python_code("self")
+        imports = _imports(written.globals)
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         polyad.save(self.state_dict(), folder / "state.pt")
         lines = [f"class {module_name}(torch.nn.Module):", "    def __init__(self):", "        super().__init__()"]
         for name, module in self.named_children():
-            polyad.save(module, folder / f"{name}.module.pt", format="torch")
-            lines.append(
-                f"        self.add_module({name!r}, torch.load(folder / {f'{name}.module.pt'!r}, weights_only=False))"
-            )
+            (folder / f"{name}.pickle").write_bytes(pickle.dumps(module))
+            read = f"pickle.loads((folder / {f'{name}.pickle'!r}).read_bytes())"
+            lines.append(f"        self.add_module({name!r}, {read})")
         for name, value in [*self.named_parameters(recurse=False), *self.named_buffers(recurse=False)]:
             kind = "Parameter" if isinstance(value, nn.Parameter) else "Buffer"
             empty = f"torch.empty({list(value.shape)}, dtype=torch.{str(value.dtype).rpartition('.')[2]})"
             grad = f", requires_grad={value.requires_grad}" if kind == "Parameter" else ""
             lines.append(f"        self.{name} = torch.nn.{kind}({empty}{grad})")
         lines.append("        self.load_state_dict(torch.load(folder / 'state.pt'))")
-        written = self.graph.python_code("self")
-        imports = _imports(written.globals)
         code = "".join(f"    {line}" if line.strip() else line for line in written.src.splitlines(keepends=True))
-        text = f"{imports}from pathlib import Path\n\nfolder = Path(__file__).parent\n\n\n" + "\n".join(lines) + code
-        (folder / "module.py").write_text(text, encoding="utf-8")
+        top = f"{imports}import pickle\nfrom pathlib import Path\n\nfolder = Path(__file__).parent\n\n\n"
+        (folder / "module.py").write_text(top + "\n".join(lines) + code, encoding="utf-8")
         (folder / "__init__.py").write_text(f"from .module import {module_name} as {module_name}\n", encoding="utf-8")
 
     # -------------------------------------------------------------------------------------------------------- printing
@@ -359,7 +362,7 @@ def _imports(scope: dict[str, Any]) -> str:
             lines.append(CUSTOM_BUILTINS[name].import_line)
         elif getattr(builtins, name, None) is not value:
             module, _, attribute = qualified_name(value).rpartition(".")
-            if not module or "<locals>" in attribute:
+            if getattr(sys.modules.get(module), attribute, None) is not value:
                 raise ArgumentError(
                     f"GraphModule.to_folder: the code uses {name}, which no module has", fix="define it in a module"
                 )

@@ -8,7 +8,6 @@ import pytest
 
 import polyad
 from polyad import _C, _dynamo, fx, hub, jit, library
-from polyad.jit.annotations import BroadcastingList2
 
 
 def test_compiled_libraries_are_refused_as_those_that_do_not_fit() -> None:
@@ -53,6 +52,5 @@ def test_small_names() -> None:
     assert _C._log_api_usage_once("library.use") is None
     assert jit._script_if_tracing is jit.script_if_tracing
     assert jit._overload_method(test_small_names) is test_small_names
-    assert BroadcastingList2[int] == int | list[int]
     assert _dynamo.utils.is_compile_supported("cpu") is False
     assert pathlib.Path(hub.get_dir()).parent == pathlib.Path(hub._get_torch_home())

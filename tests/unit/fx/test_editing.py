@@ -272,3 +272,39 @@ def test_tables_and_lines(capsys) -> None:
     assert printed[3].split()[:2] == ["call_function", "relu"]
     assert found["x"].format_node() == "%x : [num_users=1] = placeholder[target=x]"
     assert "class <lambda>(torch.nn.Module):" in module.print_readable(print_output=False)
+
+
+def test_a_folder_has_code_and_state(tmp_path, monkeypatch) -> None:
+    class Net(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.block = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4))
+            self.scale = nn.Parameter(torch.randn(4), requires_grad=False)
+            self.register_buffer("shift", torch.randn(4))
+
+        def forward(self, x):
+            return torch.relu(self.block(x)) * self.scale + self.shift
+
+    module = fx.symbolic_trace(Net().eval())
+    module.to_folder(tmp_path / "written_net", "WrittenNet")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    from written_net import WrittenNet
+
+    again = WrittenNet().eval()
+    x = torch.randn(2, 3)
+    assert torch.equal(again(x), module(x))
+    assert [name for name, _ in again.named_parameters()] == [name for name, _ in module.named_parameters()]
+    assert not again.scale.requires_grad
+    with pytest.raises(ValueError, match="no module has"):
+        fx.symbolic_trace(Local()).to_folder(tmp_path / "other")
+
+
+class Local(nn.Module):
+    """Calls a function that cannot be imported."""
+
+    def forward(self, x):
+        return _made_here(x)
+
+
+_made_here = (lambda: lambda x: x)()
+fx.wrap("_made_here")

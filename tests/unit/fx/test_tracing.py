@@ -6,6 +6,7 @@ import copy
 import math
 import operator
 import pickle
+import threading
 from math import sqrt
 from typing import NamedTuple
 
@@ -251,9 +252,35 @@ def test_copies_and_pickles() -> None:
     assert copy.copy(module).block.conv is module.block.conv
 
 
-def test_a_thread_that_does_not_trace_sees_modules_as_they_are() -> None:
-    import threading
+def test_threads_trace_at_once() -> None:
+    barrier = threading.Barrier(2)
+    graphs = []
 
+    class Waiting(nn.Module):
+        def __init__(self, rounds):
+            super().__init__()
+            self.w, self.rounds = nn.Parameter(torch.ones(1)), rounds
+
+        def forward(self, x):
+            for _ in range(2):
+                barrier.wait(20)
+                x = decorated(x) * self.w
+            for _ in range(self.rounds):
+                x = decorated(x) + self.w
+            return x
+
+    threads = [threading.Thread(target=lambda n=n: graphs.append(fx.symbolic_trace(Waiting(n)))) for n in (0, 200)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    found = sorted(len(module.graph.find_nodes(op="call_function", target=decorated)) for module in graphs)
+    assert found == [2, 202]
+    assert {len(module.graph.find_nodes(op="get_attr")) for module in graphs} == {1}
+    assert "__getattribute__" not in vars(nn.Module)
+
+
+def test_a_thread_that_does_not_trace_sees_modules_as_they_are() -> None:
     layer = nn.Linear(1, 1)
     seen = []
 
