@@ -30,7 +30,7 @@ from .graph_module import GraphModule, set_member
 from .intercepting import WRAPPED, Patches, intercepted, is_tracing, proxy_among
 from .names import is_of_torch
 from .node import Argument, GraphError, Node
-from .proxy import ParameterProxy, Proxy, Scope, TracerBase
+from .proxy import ParameterProxy, Proxy, Scope, ScopeContextManager, TracerBase
 
 __all__ = [
     "PH",
@@ -125,18 +125,16 @@ class Tracer(TracerBase):
     ) -> Any:
         """What a call of a module gives: a proxy for a leaf, else what *forward* makes of the proxies."""
         path = self.path_of_module(m)
-        before = self.scope
-        self.scope = Scope(path, type(m))
         count = self.num_calls[path] = self.num_calls.get(path, 0) + 1
         key = path if count == 1 else f"{path}@{count - 1}"
         self.module_stack[key] = (path, type(m))
         try:
-            if self.is_leaf_module(m, path):
-                return self.create_proxy("call_module", path, args, kwargs)
-            return forward(*args, **kwargs)
+            with ScopeContextManager(self.scope, Scope(path, type(m))):
+                if self.is_leaf_module(m, path):
+                    return self.create_proxy("call_module", path, args, kwargs)
+                return forward(*args, **kwargs)
         finally:
             del self.module_stack[key]
-            self.scope = before
 
     def getattr(self, attr: str, attr_val: Any, parameter_proxy_cache: dict[str, Any]) -> Any:
         """What a module gives as its attribute *attr*, which is *attr_val*: a proxy for a parameter."""

@@ -29,9 +29,9 @@ WRAPPED: dict[tuple[int, str], dict[str, Any]] = {}
 """The globals in which a function is to be one node, by their id and its name in them."""
 
 _wrapped_methods: list[tuple[type, str]] = []
-_lock = threading.Lock()
+_patching = threading.Lock()
 _tracing = 0
-_replaced: dict[tuple[int, str], list[Any]] = {}
+_wrappings: dict[tuple[int, str], list[Any]] = {}
 """How many traces want a name of a class or of globals to be wrapped, and what undoes it; by the owner's id."""
 
 
@@ -80,7 +80,7 @@ def intercepted(tracer: Tracer, patches: Patches) -> Iterator[None]:
     """While it is entered, this thread's calls and attributes of modules go through *tracer*."""
     global _tracing
     module_class: Any = nn.Module
-    with _lock:
+    with _patching:
         _tracing += 1
         module_class.__getattribute__ = _attribute
     before = state.watchers
@@ -90,7 +90,7 @@ def intercepted(tracer: Tracer, patches: Patches) -> Iterator[None]:
             yield
     finally:
         state.watchers = before
-        with _lock:
+        with _patching:
             _tracing -= 1
             if not _tracing:
                 del module_class.__getattribute__
@@ -136,11 +136,11 @@ class Patches:
         return self
 
     def __exit__(self, *exception: Any) -> None:
-        with _lock:
+        with _patching:
             for key in reversed(self._done):
-                _replaced[key][0] -= 1
-                if not _replaced[key][0]:
-                    _replaced.pop(key)[1]()
+                _wrappings[key][0] -= 1
+                if not _wrappings[key][0]:
+                    _wrappings.pop(key)[1]()
 
     def visit(self, scope: dict[str, Any]) -> None:
         """Wrap the functions of the given ids that *scope*, the globals of a function, has."""
@@ -156,10 +156,10 @@ class Patches:
 
     def _put(self, owner: Any, name: str, wrap: Callable[[], Callable[[], None]]) -> None:
         key = id(owner), name
-        with _lock:
-            if key not in _replaced:
-                _replaced[key] = [0, wrap()]
-            _replaced[key][0] += 1
+        with _patching:
+            if key not in _wrappings:
+                _wrappings[key] = [0, wrap()]
+            _wrappings[key][0] += 1
         self._done.append(key)
 
 

@@ -25,7 +25,7 @@ def get_signature_for_torch_op(op: Callable[..., Any], return_schemas: bool = Fa
 
     With *return_schemas* a pair of that list and of the op's schemas, which functions here have not: None.
     """
-    found = _signature(op) if is_of_torch(op) else None
+    found = _inspected(op) if is_of_torch(op) else None
     signatures = None if found is None else [found]
     return (signatures, None) if return_schemas else signatures
 
@@ -48,7 +48,7 @@ def normalize_function(
     >>> normalize_function(torch.nn.functional.relu, (1,))
     ArgsKwargsPair(args=(1,), kwargs={'inplace': False})
     """
-    return _normalized(_signature(target), args, kwargs or {}, normalize_to_only_use_kwargs)
+    return _normalized(_inspected(target), args, kwargs or {}, normalize_to_only_use_kwargs)
 
 
 def normalize_module(
@@ -68,10 +68,10 @@ def normalize_module(
     module = root.get_submodule(target)
     if not is_of_torch(type(module)):
         return None
-    return _normalized(_signature(module.forward), args, kwargs or {}, normalize_to_only_use_kwargs)
+    return _normalized(_inspected(module.forward), args, kwargs or {}, normalize_to_only_use_kwargs)
 
 
-def _signature(function: Callable[..., Any]) -> inspect.Signature | None:
+def _inspected(function: Callable[..., Any]) -> inspect.Signature | None:
     try:
         return inspect.signature(function)
     except (TypeError, ValueError):

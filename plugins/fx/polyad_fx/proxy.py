@@ -25,9 +25,16 @@ from .graph import Graph
 from .names import is_magic, is_of_torch
 from .node import Argument, GraphError, Node, Target, map_aggregate
 
-__all__ = ["Attribute", "GraphAppendingTracer", "ParameterProxy", "Proxy", "Scope", "TraceError", "TracerBase"]
-
-_HERE = __name__.rpartition(".")[0]
+__all__ = [
+    "Attribute",
+    "GraphAppendingTracer",
+    "ParameterProxy",
+    "Proxy",
+    "Scope",
+    "ScopeContextManager",
+    "TraceError",
+    "TracerBase",
+]
 
 
 class TraceError(PolyadError, ValueError):
@@ -44,6 +51,24 @@ class Scope:
 
     def __init__(self, module_path: str, module_type: Any) -> None:
         self.module_path, self.module_type = module_path, module_type
+
+
+class ScopeContextManager:
+    """While it is entered, *scope* says the same as *current_scope*; then it says again what it said.
+
+    Entering gives *scope*.
+    """
+
+    def __init__(self, scope: Scope, current_scope: Scope) -> None:
+        self._scope = scope
+        self._before = scope.module_path, scope.module_type
+        scope.module_path, scope.module_type = current_scope.module_path, current_scope.module_type
+
+    def __enter__(self) -> Scope:
+        return self._scope
+
+    def __exit__(self, *exception: Any) -> None:
+        self._scope.module_path, self._scope.module_type = self._before
 
 
 class TracerBase:

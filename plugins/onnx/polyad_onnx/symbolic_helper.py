@@ -52,7 +52,7 @@ def parse_args(*arg_descriptors: str) -> Callable[[Callable[..., Any]], Callable
                     f"{fn.__name__}: {len(args)} arguments for {len(arg_descriptors)} descriptors",
                     fix="give parse_args a descriptor for each",
                 )
-            given = [_converted(fn.__name__, *pair) for pair in zip(arg_descriptors, args, strict=False)]
+            given = [_by_descriptor(fn.__name__, *pair) for pair in zip(arg_descriptors, args, strict=False)]
             return fn(g, *given, **kwargs)
 
         return symbolic
@@ -60,7 +60,7 @@ def parse_args(*arg_descriptors: str) -> Callable[[Callable[..., Any]], Callable
     return decorate
 
 
-def _converted(name: str, descriptor: str, value: Any) -> Any:
+def _by_descriptor(name: str, descriptor: str, value: Any) -> Any:
     if value is None:
         return None
     try:

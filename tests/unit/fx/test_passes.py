@@ -8,7 +8,7 @@ import polyad as torch
 from polyad import fx, nn
 from polyad.fx.experimental.proxy_tensor import from_capture, get_proxy_mode, make_fx
 from polyad.fx.passes.infra.pass_base import PassBase, PassResult
-from polyad.fx.passes.infra.pass_manager import PassManager
+from polyad.fx.passes.infra.pass_manager import PassManager, this_before_that_pass_constraint
 from polyad.fx.passes.shape_prop import ShapeProp
 from polyad.fx.passes.split_module import split_module
 from polyad.fx.subgraph_rewriter import replace_pattern_with_filters
@@ -173,7 +173,10 @@ def test_passes_run_until_nothing_changes() -> None:
     manager.add_pass(lambda one: 3)
     with pytest.raises(RuntimeError, match="gave int"):
         manager(module)
-    manager.add_constraint(lambda first, second: False)
+    first, second = manager.passes
+    manager.add_constraint(this_before_that_pass_constraint(first, second))
+    manager.validate_constraints()
+    manager.add_constraint(this_before_that_pass_constraint(second, first))
     with pytest.raises(RuntimeError, match="may not come before"):
         manager(module)
 

@@ -210,6 +210,16 @@ def test_leaves_are_chosen_by_the_tracer() -> None:
     assert torch.equal(fx.GraphModule(model, graph)(x), model(x))
 
 
+def test_nodes_know_the_modules_they_are_from() -> None:
+    tracer = fx.Tracer()
+    graph = tracer.trace(Net())
+    found = {node.name: node.meta.get("nn_module_stack", {}) for node in graph.nodes}
+    assert list(found["block_conv"].values()) == [("block", Block), ("block.conv", nn.Conv2d)]
+    assert found["x"] == {}
+    assert tracer.node_name_to_scope["relu"] == ("block", Block)
+    assert tracer.scope.module_path == ""
+
+
 def test_modules_outside_of_the_root_are_named() -> None:
     layer = nn.Linear(1, 1)
     with pytest.raises(NameError, match="not installed as a submodule"):

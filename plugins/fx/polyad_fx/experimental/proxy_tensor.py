@@ -195,7 +195,7 @@ def from_capture(captured: OpGraph) -> GraphModule:
         )
     graph, root = Graph(), nn.Module()
     mode = ProxyTorchDispatchMode(graph, root)
-    found = {value.number: _without_data(value) for value in _given(captured)}
+    found = {value.number: _without_data(value) for value in _values_given(captured)}
     for value in captured.inputs:
         mode.track(found[value.number], graph.placeholder(value.name))
     for constant in captured.constants:
@@ -207,7 +207,7 @@ def from_capture(captured: OpGraph) -> GraphModule:
     return GraphModule(root, graph, captured.name)
 
 
-def _given(captured: OpGraph) -> Iterable[Value]:
+def _values_given(captured: OpGraph) -> Iterable[Value]:
     return [*captured.inputs, *(constant.value for constant in captured.constants)]
 
 

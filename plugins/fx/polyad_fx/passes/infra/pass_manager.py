@@ -13,9 +13,14 @@ from ...graph_module import GraphModule
 from ...node import GraphError
 from .pass_base import PassResult
 
-__all__ = ["PassManager"]
+__all__ = ["PassManager", "this_before_that_pass_constraint"]
 
 Pass = Callable[[GraphModule], PassResult | None]
+
+
+def this_before_that_pass_constraint(this: Pass, that: Pass) -> Callable[[Pass, Pass], bool]:
+    """A constraint: *that* does not come before *this*."""
+    return lambda first, second: not (first is that and second is this)
 
 
 class PassManager:
