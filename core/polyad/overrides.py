@@ -26,6 +26,7 @@ M = TypeVar("M", bound="TorchFunctionMode")
 __all__ = [
     "BaseTorchFunctionMode",
     "TorchFunctionMode",
+    "ask_first",
     "get_default_nowrap_functions",
     "get_ignored_functions",
     "get_overridable_functions",
@@ -135,6 +136,15 @@ def handle_torch_function(
     relevant = tuple(relevant_args)
     SEEN.update(type(value) for value in relevant if has_torch_function_unary(value))
     return answered(public_api, functools.partial(ask, public_api, (), args, kwargs), args, kwargs, relevant)
+
+
+def ask_first(cls: type) -> None:
+    """Let functions ask objects of *cls*, which has ``__torch_function__`` and is not derived from Tensor, before they
+    look at them. Without it they try the first one as a tensor, which such an object may notice.
+    """
+    if cls not in SEEN:
+        SEEN.add(cls)
+        watch()
 
 
 def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[F], F]:

@@ -269,6 +269,10 @@ class Proxy:
     tensor(3.)
     """
 
+    def __new__(cls, *args: Any, **kwargs: Any) -> Proxy:
+        polyad.overrides.ask_first(cls)  # what a function looks at would be in the graph
+        return super().__new__(cls)
+
     def __init__(self, node: Node, tracer: TracerBase | None = None) -> None:
         self.tracer = GraphAppendingTracer(node.graph) if tracer is None else tracer
         self.node = node

@@ -220,6 +220,20 @@ def test_nodes_know_the_modules_they_are_from() -> None:
     assert tracer.scope.module_path == ""
 
 
+def test_functions_do_not_look_at_proxies() -> None:
+    class Eager(fx.Proxy):
+        @property
+        def shape(self):
+            return self.tracer.create_proxy("call_method", "size", (self,), {})
+
+    class Eagerly(fx.Tracer):
+        def proxy(self, node):
+            return Eager(node, self)
+
+    graph = Eagerly().trace(lambda x: F.softmax(F.conv2d(x, x), dim=-1))
+    assert [node.name for node in graph.nodes] == ["x", "conv2d", "softmax", "output"]
+
+
 def test_modules_outside_of_the_root_are_named() -> None:
     layer = nn.Linear(1, 1)
     with pytest.raises(NameError, match="not installed as a submodule"):
