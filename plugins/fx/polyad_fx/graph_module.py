@@ -118,6 +118,7 @@ class GraphModule(nn.Module):
     """
 
     _unexplained = ("__call__", "forward", "initialize_parameters")
+    __jit_unused_properties__ = ("code", "graph")
 
     def __new__(cls, *args: Any, **kwargs: Any) -> GraphModule:
         # the class of the user's, of which an object's own class is derived

@@ -262,3 +262,23 @@ def test_captures_of_more_than_ops_are_refused() -> None:
     step(x)
     with pytest.raises(NotImplementedError, match="lr"):
         from_capture(torch.jit.capture(lambda x: optimizer.step(), x))
+
+
+@pytest.mark.parametrize("use", ["script", "trace", "compile", "export"])
+def test_a_traced_module_is_a_module(use) -> None:
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer, self.w = nn.Linear(3, 3), nn.Parameter(torch.ones(3))
+
+        def forward(self, x: torch.Tensor):
+            return torch.relu(self.layer(x) + self.w).sum(dim=1)
+
+    module, x = fx.symbolic_trace(Net()), torch.randn(2, 3)
+    again = {
+        "script": lambda: torch.jit.script(module),
+        "trace": lambda: torch.jit.trace(module, (x,)),
+        "compile": lambda: torch.compile(module),
+        "export": lambda: torch.export.export(module, (x,)).module(),
+    }[use]()
+    assert torch.allclose(again(x), module(x))
