@@ -54,7 +54,7 @@ def _declare(program: Any, made: t.ClassType, cls: Any, node: ast.ClassDef, sour
         if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name):
             made.attributes[one.target.id] = resolver.annotation(one.annotation, source.place(one), source)
     functions.sort(key=lambda one: one.name != "__init__")
-    if dataclasses.is_dataclass(cls):
+    if dataclasses.is_dataclass(cls) and (not functions or functions[0].name != "__init__"):
         raise UnsupportedError(
             f"script: {cls.__name__}: dataclasses aren't supported", source.place(node), fix="write __init__"
         )
