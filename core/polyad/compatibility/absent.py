@@ -41,6 +41,14 @@ _ONE_PROCESS = Absence(
 
 ABSENT: dict[str, Absence] = {
     **dict.fromkeys(
+        ("onnx.ExportableModule", "onnx.InputObserver"),
+        Absence("what is open is named", "polyad.onnx.export(model, args, dynamic_axes={...})"),
+    ),
+    **dict.fromkeys(
+        ("onnx.ops.attention", "onnx.ops.rotary_embedding", "onnx.ops.symbolic", "onnx.ops.symbolic_multi_out"),
+        Absence("programs are made of polyad's ops", "polyad.onnx.register_custom_op_symbolic"),
+    ),
+    **dict.fromkeys(
         (*SPARSE,),
         _SPARSE,
     ),

@@ -7,6 +7,8 @@ errors        what is raised
 
 from __future__ import annotations
 
+from polyad.compatibility.absent import lacking
+
 from . import errors
 from .errors import OnnxExporterError
 from .exporting.custom import register_custom_op_symbolic, unregister_custom_op_symbolic
@@ -26,3 +28,5 @@ __all__ = [
     "register_custom_op_symbolic",
     "unregister_custom_op_symbolic",
 ]
+
+__getattr__ = lacking("polyad.onnx")
