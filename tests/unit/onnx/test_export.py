@@ -244,6 +244,9 @@ def test_sizes_that_follow_from_data_are_open():
         {"dynamic_shapes": {"input": {0: "batch"}}},
         {"dynamic_shapes": ({0: "batch"},)},
         {"dynamic_shapes": [("batch", None)]},
+        {"dynamic_shapes": {"input": {0: torch.export.Dim("batch", min=1, max=64)}}},
+        {"dynamic_shapes": {"input": {0: torch.export.Dim.AUTO, 1: torch.export.Dim.AUTO}}},
+        {"dynamic_shapes": ({0: torch.export.Dim.DYNAMIC, 1: torch.export.Dim.STATIC},)},
     ],
 )
 def test_open_sizes_may_be_said_in_many_ways(given):
@@ -334,6 +337,12 @@ def test_graphs_and_functions_are_models_too():
     graph = torch.jit.capture(lambda x: x * 2 + 1, torch.ones(3))
     assert operators(torch.onnx.export(graph, (torch.ones(3),))) == ["Mul", "Add"]
 
+    batch = torch.export.Dim("batch", min=1, max=32)
+    exported = torch.export.export(nn.Linear(4, 2), (torch.randn(3, 4),), dynamic_shapes={"input": {0: batch}})
+    program = torch.onnx.export(exported)
+    assert str(program.model.graph.inputs[0].shape[0]) == "batch"
+    assert program(torch.ones(7, 4))[0].shape == (7, 2)
+
     class Square(torch.autograd.Function):
         @staticmethod
         def forward(ctx, x):
@@ -406,6 +415,7 @@ def test_ops_without_a_form_are_named_at_once_with_their_modules():
         ({"dynamic_axes": {"y": {0: "batch"}}}, ValueError, "neither an input nor an output"),
         ({"dynamic_axes": {"input": {5: "batch"}}}, ValueError, "has no dim 5"),
         ({"dynamic_axes": {"input": {1: "width"}}}, RuntimeError, "width"),
+        ({"dynamic_axes": {"input": [1]}}, RuntimeError, "dim 1 of input was to be open"),
         ({"dynamic_shapes": {"other": {0: "batch"}}}, ValueError, "no argument with tensors"),
         ({"input_names": ["a", "a"]}, ValueError, "twice"),
         ({"profile": True}, NotImplementedError, "profile"),

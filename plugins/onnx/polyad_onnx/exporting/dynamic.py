@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import polyad as torch
-from polyad.errors import ArgumentError, ArgumentTypeError, safe_repr
-from polyad.graph.expressions import evaluated
+from polyad.errors import ArgumentError, ArgumentTypeError, BakedSize, safe_repr
+from polyad.graph.expressions import SizeRef, evaluated
 from polyad.graph.sizes import symbols_of_inputs
 from polyad.graph.structure import replace
 
@@ -25,10 +25,11 @@ class Named(NamedTuple):
 
 
 class Dynamic(NamedTuple):
-    """Dims of inputs by name, and ranges of symbols."""
+    """Dims of inputs by name, ranges of symbols, and those of the dims without a label that have to be open."""
 
     dims: Dims
     ranges: dict[str, tuple[int, int | None]]
+    wanted: list[tuple[str, int]]
 
 
 def of_axes(dynamic_axes: Mapping[str, Any], named: Mapping[str, Named], outputs: Sequence[str]) -> Dynamic:
@@ -36,6 +37,7 @@ def of_axes(dynamic_axes: Mapping[str, Any], named: Mapping[str, Named], outputs
     may be there: their sizes follow.
     """
     dims: Dims = {}
+    wanted = []
     for name, axes in dynamic_axes.items():
         if name not in named:
             if name in outputs:
@@ -51,7 +53,9 @@ def of_axes(dynamic_axes: Mapping[str, Any], named: Mapping[str, Named], outputs
         for axis, label in pairs:
             dim = _dim(axis, tensor, name)
             found[dim] = label if label is ... else symbol_name(label)
-    return Dynamic(dims, {})
+            if label is ...:
+                wanted.append((named[name].name, dim))
+    return Dynamic(dims, {}, wanted)
 
 
 def _dim(axis: Any, tensor: Any, name: str) -> int:
@@ -73,7 +77,7 @@ def of_shapes(dynamic_shapes: Any, named: Mapping[str, Named], parameters: Seque
     """
     if not isinstance(dynamic_shapes, Mapping):
         dynamic_shapes = dict(zip(parameters, dynamic_shapes, strict=False))
-    found = Dynamic({}, {})
+    found = Dynamic({}, {}, [])
     for parameter, spec in dynamic_shapes.items():
         known = [one for one in named.values() if _top(one.name) == parameter]
         if not known:
@@ -85,6 +89,19 @@ def of_shapes(dynamic_shapes: Any, named: Mapping[str, Named], parameters: Seque
         for one in known:
             _note(one, _within(spec, one.name.removeprefix(parameter)), found)
     return found
+
+
+def of_program(graph: Any, named: Mapping[str, Named]) -> Dynamic:
+    """The sizes that an exported program leaves open, with their ranges."""
+    known = {one.name for one in named.values()}
+    dims = {
+        value.name: {dim: size.name for dim, size in enumerate(value.sizes) if isinstance(size, SizeRef)}
+        for value in graph.inputs
+        if value.name in known and value.general is not None
+    }
+    used = {label for found in dims.values() for label in found.values()}
+    ranges = {one.name: (one.least, one.most) for one in graph.symbols if one.name in used}
+    return Dynamic({name: found for name, found in dims.items() if found}, ranges, [])
 
 
 def _top(name: str) -> str:
@@ -110,11 +127,12 @@ def _note(one: Named, spec: Any, found: Dynamic) -> None:
         dim = _dim(axis, one.tensor, one.name)
         if size is None or (isinstance(size, int) and not isinstance(size, bool)):
             continue
-        kind = getattr(size, "name", "")
-        if kind in ("AUTO", "DYNAMIC") or str(size).rpartition(".")[2] in ("AUTO", "DYNAMIC"):
-            found.dims.setdefault(one.name, {})[dim] = ...
-            continue
-        if kind == "STATIC" or str(size).rpartition(".")[2] == "STATIC":
+        hint = re.search(r"\b(AUTO|DYNAMIC|STATIC)\b", str(size)) if not isinstance(size, str) else None
+        if hint is not None:
+            if hint[0] != "STATIC":
+                found.dims.setdefault(one.name, {})[dim] = ...
+            if hint[0] == "DYNAMIC":
+                found.wanted.append((one.name, dim))
             continue
         label = size if isinstance(size, str) else getattr(size, "__name__", None)
         if label is None:
@@ -127,6 +145,17 @@ def _note(one: Named, spec: Any, found: Dynamic) -> None:
         if least is not None or most is not None:
             most = most if isinstance(most, int) and most < 1 << 40 else None
             found.ranges[symbol_name(label)] = (int(least or 0), most)
+
+
+def check_open(graph: Any, wanted: Sequence[tuple[str, int]]) -> None:
+    """Raise RuntimeError for a dimension that was to be open, and for which the graph holds for one size alone."""
+    sizes = {value.name: value.sizes for value in graph.inputs}
+    for name, dim in wanted:
+        if isinstance(sizes[name][dim], int):
+            raise BakedSize(
+                f"onnx.export: dim {dim} of {name} was to be open, but the program holds for {sizes[name][dim]} alone",
+                fix="leave that dimension out; with a name for it, {dim: 'name'}, an error says why",
+            )
 
 
 def at_other_sizes(given: Any, graph: Any, names: Mapping[int, str]) -> Iterator[Any]:

@@ -19,7 +19,7 @@ from polyad.jit.capture import names_of_inputs
 from polyad.jit.expanding import Expanding
 
 from . import ops  # noqa: F401  declares the translations
-from .dynamic import Dynamic, Named, of_axes, of_shapes
+from .dynamic import Dynamic, Named, check_open, of_axes, of_program, of_shapes
 from .registry import Table
 
 __all__ = ["Source", "TrainingMode"]
@@ -50,10 +50,16 @@ class Source:
 
     def __init__(self, model: Any, args: Any, kwargs: dict[str, Any] | None, table: Table) -> None:
         self.table = table
+        self.program = model if hasattr(model, "graph_signature") and isinstance(model.graph, Graph) else None
         self.model, args, kwargs = _callable_of(model, args, kwargs)
         given = (args if isinstance(args, tuple) else (args,), kwargs)
         self.given: tuple[tuple[Any, ...], dict[str, Any]] = _copied(given)
         self.parameters = _parameters(self.model)
+        if self.program is not None:
+            names = [str(name) for name in self.program.graph_signature.user_inputs if isinstance(name, str)]
+            if len(names) == len(self.given[0]) and not kwargs:
+                kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+                self.parameters = [inspect.Parameter(name, kind) for name in names]
         self.function = types.MethodType(self._runner(), self.model)
         self.names: dict[int, str] = names_of_inputs(self.function, self.given)
 
@@ -81,7 +87,9 @@ class Source:
         named = self.named(input_names)
         if shapes is not None:
             return of_shapes(shapes, named, [one.name for one in self.parameters])
-        return of_axes(axes, named, output_names) if axes else Dynamic({}, {})
+        if axes:
+            return of_axes(axes, named, output_names)
+        return Dynamic({}, {}, []) if self.program is None else of_program(self.program.graph, named)
 
     def graph(self, dynamic: Dynamic, folding: bool, optimize: bool) -> Graph:
         """The graph, for all sizes of *dynamic*."""
@@ -89,6 +97,7 @@ class Source:
         with torch.no_grad():
             if dynamic.dims:
                 graph = self._for_all_sizes(args, kwargs, dynamic)
+                check_open(graph, dynamic.wanted)
             else:
                 graph = torch.jit.capture(self.function, *args, **kwargs)
             passes: list[Callable[[Graph], Graph]] = [partial(fold_constants, parameters=True)] if folding else []
