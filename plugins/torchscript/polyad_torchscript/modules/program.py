@@ -18,7 +18,8 @@ from ..types import types as t
 from ..types.annotations import qualified_name
 from .functions import ScriptFunction
 from .marks import mark_of
-from .resolving import Resolver, TorchValue
+from .namespaces import TorchValue
+from .resolving import Resolver
 
 __all__ = ["PROGRAM", "Program", "names_seen_by"]
 
