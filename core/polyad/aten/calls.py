@@ -139,7 +139,7 @@ def embedding(weight: Tensor, indices: Tensor, padding_idx: int = -1, *scale: An
     return PUBLIC["nn.functional.embedding"].call(indices, weight, None if padding_idx < 0 else padding_idx)
 
 
-def _spread(name: str) -> Callable[..., Any]:
+def _variance(name: str) -> Callable[..., Any]:
     def call(
         self: Tensor, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: Any = None
     ) -> Any:
@@ -152,7 +152,7 @@ def _spread(name: str) -> Callable[..., Any]:
 
 
 for _name in ("var", "std", "var_mean", "std_mean"):
-    carries_out(_name)(_spread(_name))
+    carries_out(_name)(_variance(_name))
 
 
 @carries_out("linalg_vector_norm")
@@ -209,7 +209,7 @@ def nonzero_numpy(self: Tensor) -> Any:
     return list(PUBLIC["nonzero"].call(self, as_tuple=True))
 
 
-def _three(found: Any, inverse: bool, counts: bool) -> Any:
+def _unique_parts(found: Any, inverse: bool, counts: bool) -> Any:
     """The result of unique with an empty tensor for what was not asked for."""
     found = list(found) if isinstance(found, tuple) else [found]
     nothing = found[0].new_empty((0,), dtype=_int64())
@@ -227,7 +227,7 @@ def _int64() -> Any:
 def unique2(self: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False) -> Any:
     """The different elements."""
     found = PUBLIC["unique"].call(self, sorted, return_inverse, return_counts)
-    return _three(found, return_inverse, return_counts)
+    return _unique_parts(found, return_inverse, return_counts)
 
 
 @carries_out("unique_dim")
@@ -236,7 +236,7 @@ def unique_dim(
 ) -> Any:
     """The different slices."""
     found = PUBLIC["unique"].call(self, sorted, return_inverse, return_counts, dim)
-    return _three(found, return_inverse, return_counts)
+    return _unique_parts(found, return_inverse, return_counts)
 
 
 @carries_out("unique_consecutive")
@@ -245,7 +245,7 @@ def unique_consecutive(
 ) -> Any:
     """The elements without repetitions."""
     found = PUBLIC["unique_consecutive"].call(self, return_inverse, return_counts, dim)
-    return _three(found, return_inverse, return_counts)
+    return _unique_parts(found, return_inverse, return_counts)
 
 
 _SCALES = (("backward", "ortho", "forward"), ("forward", "ortho", "backward"))

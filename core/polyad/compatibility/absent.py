@@ -103,8 +103,9 @@ ABSENT: dict[str, Absence] = {
     "fx.experimental.rewriter.RewritingTracer": Absence(
         "no code is rewritten before it is traced", "polyad.fx.Tracer, with trace_asserts = True for assert"
     ),
-    "fx.experimental.const_fold.split_const_subgraphs": Absence(
-        "graphs of calls are not folded", "polyad.graph.optimize(polyad.jit.capture(f, *inputs))"
+    **dict.fromkeys(
+        ("fx.experimental.const_fold.FoldedGraphModule", "fx.experimental.const_fold.split_const_subgraphs"),
+        Absence("graphs of calls are not folded", "polyad.graph.optimize(polyad.jit.capture(f, *inputs))"),
     ),
     "_custom_ops.get_ctx": Absence("sizes are numbers", "a rule for shapes that follows from shapes alone"),
     "_C._ExcludeDispatchKeyGuard": Absence("kernels are not chosen by keys", "polyad.autocast(enabled=False)"),

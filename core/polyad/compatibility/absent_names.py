@@ -85,12 +85,6 @@ COMPILED = (
         skip_guard_on_inbuilt_nn_modules_unsafe
         """,
     ),
-    *_in(
-        "jit",
-        """
-        Attribute CompilationUnit ScriptFunction export_opnames trace_module
-        """,
-    ),
 )
 
 MASKED_BLOCKS = (

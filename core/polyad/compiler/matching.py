@@ -386,7 +386,7 @@ class Run(Mode):
             self._done = max(begin, end)
             return
         rows, reason = 0, ""
-        saved, grad, cast = state.modes, state.grad_enabled, state.autocast
+        saved, none, grad, cast = state.modes, state.no_modes, state.grad_enabled, state.autocast
         state.modes = state.no_modes
         try:
             rows, reason = self._by_tape(recording, begin, end)
@@ -400,7 +400,7 @@ class Run(Mode):
             self._before.clear()
             self._promised.clear()
             state.grad_enabled, state.autocast = grad, cast
-            state.modes = saved
+            state.modes, state.no_modes = saved, none
         self.ends.append(Stretch(begin, end, len(pending), rows, why, reason))
         if rows:
             self.taped += len(pending)
@@ -438,7 +438,7 @@ class Run(Mode):
             if call.kind is not Kind.PROMISED:
                 continue
             state.grad_enabled, state.autocast = call.flags[0], self._casts.get(at)
-            state.modes = UNDER_INFERENCE if call.flags[1] else NO_MODES
+            state.modes = state.no_modes = UNDER_INFERENCE if call.flags[1] else NO_MODES
             args = mapped(self._args.get(at, call.args), lambda leaf: self._operand(leaf, made))
             result = call.op.call(*args)
             self._become(call.result, result, made)

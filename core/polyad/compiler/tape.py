@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..autograd.accumulation import ACCUMULATE_GRAD, _add_to, _laid_out_as
 from ..autograd.gradients import BACKWARD, GRAD
-from ..base.state import UNDER_INFERENCE, state, warn_once
+from ..base.state import NO_MODES, UNDER_INFERENCE, state, warn_once
 from ..devices import registry
 from ..dispatch.abstract import new_array
 from ..dispatch.effects import Effect, Result
@@ -95,10 +95,9 @@ class Tape:
         tensors = [run._tensor(number) for number in self.inputs]
         if any(tensor is None or tensor._array.__class__ is PendingArray for tensor in tensors):
             return False
-        if self.inference != (state.no_modes is UNDER_INFERENCE):
-            return False
         wrote: list[bool] = []
         state.grad_enabled, state.autocast = False, None
+        state.modes = state.no_modes = UNDER_INFERENCE if self.inference else NO_MODES
         try:
             self._function(run, tensors, run._args, wrote)
         except Exception:
@@ -142,6 +141,7 @@ class _Writer:
         self._arrays: dict[int, str] = {}
         self._tensors: dict[int, str] = {}
         self._names: dict[int, str] = {}
+        self._bases: dict[int, int] = {}  # of views and aliases, what begins their memory
         self._made_memory: set[int] = set()
         self._shared_memory: set[int] = set()  # written, or shown by views that are left
 
@@ -407,7 +407,9 @@ class _Writer:
             return
         backend = self._type(out).backend
         shape, strides, offset = seen.layout
-        array, name = self._array(source), f"a{root}"
+        # What begins the memory: a view's array does not show all of it.
+        owner = self._bases[root] = self._bases.get(self._root(source), source)
+        array, name = self._array(owner), f"a{root}"
         place = self._hold((seen.dtype, shape, strides, 0 if 0 in shape else offset))
         strided, base = self._hold(backend.as_strided), self._hold(backend.root)
         self._line(f"{name} = {strided}({base}({array}), *{place})", {array}, {name})
@@ -461,6 +463,7 @@ class _Writer:
             alike = self._seen[source.number].layout == self._seen[out].layout
             free = self._root_number(root) not in self.live and self._seen[out].memory not in self._shared_memory
             if alike and free:
+                self._bases[root] = self._bases.get(self._root(source.number), source.number)
                 array, name = self._array(source.number), f"a{root}"
                 self._line(f"{name} = {array}", {array}, {name})
                 self._made_array(out)
@@ -507,6 +510,7 @@ class _Writer:
             return
         root = self._root(out)
         if self._seen[out].memory == self._seen[gradient].memory:
+            self._bases[root] = self._bases.get(self._root(gradient), gradient)
             array, name = self._array(gradient), f"a{root}"
             self._line(f"{name} = {array}", {array}, {name})
             self._made_array(out)

@@ -8,7 +8,6 @@ time) is left, since its body makes so many calls.
 
 from __future__ import annotations
 
-import re
 from collections import UserDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -25,7 +24,7 @@ from ..dispatch.plan import find_plan, run_body
 from ..errors import ArgumentTypeError, NotSupported, safe_repr
 from ..graph.expressions import Repeat
 from ..graph.graph import Graph
-from ..graph.structure import Ref, leaves_of
+from ..graph.structure import leaves_of
 from ..jit.capture import Capture, captured, names_of_members
 from ..jit.general import generalise
 from .exported_program import ExportedModule, ExportedProgram, ModuleCallEntry
@@ -153,11 +152,6 @@ def decomposed(program: ExportedProgram, table: Mapping[Any, Callable[..., Any]]
         )
     args, kwargs = plain(program.example_inputs)
     replayed = Replay(program)
-    dims = {
-        value.name: {dim: item for dim, item in enumerate(value.sizes) if not isinstance(item, int)}
-        for value in program.graph.inputs
-        if value.general is not None
-    }
     ranges = {one.name: (one.least, one.most) for one in program.graph.symbols}
 
     def capture(function: Any, *inputs: Any, **named: Any) -> Graph:
@@ -165,7 +159,7 @@ def decomposed(program: ExportedProgram, table: Mapping[Any, Callable[..., Any]]
         return captured(mode, function, inputs, named)
 
     with as_before(replayed.module):
-        graph = generalise(replayed, args, kwargs, dims=dims, ranges=ranges, capture=capture)
+        graph = generalise(replayed, args, kwargs, dims=program.dynamic_shapes, ranges=ranges, capture=capture)
     entries_left = [ModuleCallEntry(entry.fqn) for entry in program.module_call_graph]
     return ExportedProgram(graph, program._state, program.call_spec, entries_left, program.example_inputs)
 
@@ -177,10 +171,7 @@ class Replay:
         self.module = ExportedModule(program.graph, program._state)
         self.__qualname__ = program.graph.name
         self.named_parameters, self.named_buffers = self.module.named_parameters, self.module.named_buffers
-        self.parameter_names: list[str] = []
-        for at, argument in enumerate(program.graph.arguments[0]):
-            names = [program.graph.values[ref.number].name for ref in leaves_of(argument, Ref)]
-            self.parameter_names.append(re.split(r"[\[.]", names[0])[0] if names else f"argument{at}")
+        self.parameter_names = self.module.parameter_names
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.module(*args, **kwargs)

@@ -15,7 +15,10 @@ from typing import Any, ClassVar, Final
 
 from ..base.trees import plain
 from ..errors import ArgumentTypeError, ConditionError, NotSupported, OptionError, safe_repr
-from ..graph.expressions import SizeRef
+from ..graph.expressions import Expression, SizeRef, names_of
+from ..graph.graph import Graph
+from ..graph.sizes import symbols_of_inputs
+from ..graph.structure import Ref, leaves_of, replace
 from ..jit.capture import names_of_inputs
 from ..nn.modules.module import Module
 from ..tensor import Tensor
@@ -136,6 +139,33 @@ def dims(*names: str, min: int | None = None, max: int | None = None) -> tuple[D
     (Dim('height', min=8), Dim('width', min=8))
     """
     return tuple([Dim(name, min=min, max=max) for name in names])
+
+
+def shapes_of(graph: Graph) -> dict[str, Any]:
+    """The ``dynamic_shapes`` with which *graph* was exported, by the names of the parameters."""
+    ranges = {one.name: Dim(one.name, min=one.least, max=one.most) for one in symbols_of_inputs(graph)}
+
+    def of(item: Any) -> Any:
+        root = ranges[min(names_of(item))]
+        return root if isinstance(item, SizeRef) else root._derived(item)
+
+    def sizes(ref: Ref) -> Any:
+        return {
+            dim: of(item) for dim, item in enumerate(graph.values[ref.number].sizes) if isinstance(item, Expression)
+        }
+
+    args, kwargs = graph.arguments
+    spec = replace((dict(zip(parameter_names(graph), args, strict=True)), kwargs), Ref, sizes)
+    return {**spec[0], **spec[1]}
+
+
+def parameter_names(graph: Graph) -> list[str]:
+    """The names of the parameters that were given by position, as far as the graph's inputs tell."""
+    found = []
+    for at, argument in enumerate(graph.arguments[0]):
+        names = [graph.values[ref.number].name for ref in leaves_of(argument, Ref)]
+        found.append(re.split(r"[\[.]", names[0])[0] if names else f"argument{at}")
+    return found
 
 
 class ShapesCollection:

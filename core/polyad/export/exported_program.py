@@ -17,6 +17,7 @@ from ..nn.modules.module import Module
 from ..nn.parameter import Parameter
 from ..tensor import Tensor
 from .calls import SubmoduleCall
+from .dynamic_shapes import parameter_names
 from .graph_signature import (
     ConstantArgument,
     ExportGraphSignature,
@@ -197,6 +198,14 @@ class ExportedProgram:
         }
 
     @property
+    def dynamic_shapes(self) -> dict[str, dict[int, Any]]:
+        """By the names of tensors, which dimensions may have any size: names, and expressions of these."""
+        free = {value.name: enumerate(value.sizes) for value in self.graph.inputs if value.general is not None}
+        return {
+            name: {dim: item for dim, item in sizes if isinstance(item, Expression)} for name, sizes in free.items()
+        }
+
+    @property
     def dialect(self) -> str:
         """The word TRAINING: writes are calls, as in the program."""
         return "TRAINING"
@@ -320,6 +329,7 @@ class ExportedModule(Module):
     def __init__(self, graph: Graph, state: State, out_spec: Tree | None = None) -> None:
         super().__init__()
         self._graph, self._exported, self._out_spec = graph, state, out_spec
+        self.parameter_names = parameter_names(graph)
         for name, tensor in state.tensors.items():
             *path, last = name.split(".")
             owner: Module = self

@@ -148,6 +148,14 @@ class UnflattenedModule(Module):
     def _made(self, path: str) -> Module:
         return _owner(self, f"{path}.") if path else self
 
+    def _replaced(self, stretch: Stretch) -> list[str]:
+        """The names of the submodules that others have taken the place of."""
+        found = []
+        for inner in stretch.inner:
+            own = isinstance(self.get_submodule(inner.name), InterpreterModule)
+            found += self._replaced(inner) if own else [inner.name]
+        return found
+
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Carry out the program with the present submodules and tensors."""
         args, kwargs = plain((args, kwargs))
@@ -158,7 +166,9 @@ class UnflattenedModule(Module):
                 args, kwargs = target.build(self._adapter.adapt(target, spec, flat))
         named = dict(self.named_parameters(remove_duplicate=False)) | dict(self.named_buffers(remove_duplicate=False))
         state = self._program._state
-        tensors = {**state.constants, **state.tensors, **named}
+        others = tuple([f"{name}." for name in self._replaced(self._whole)])
+        kept = {name: one for name, one in named.items() if not name.startswith(others)}
+        tensors = {**state.constants, **state.tensors, **kept}
         graph = self._program.graph
         held = {one.value.number: tensors[name] for one, name in zip(graph.constants, self._places, strict=True)}
         run = _Calls(self, bound(graph, args, kwargs, held))

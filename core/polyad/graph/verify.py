@@ -43,7 +43,11 @@ def verify(graph: Graph) -> Graph:
     from .sizes import captures_of  # which makes calls without data as is done here
 
     _check_symbols(graph)
-    for one in captures_of(graph):
+    try:
+        captures = captures_of(graph)
+    except PolyadError as error:
+        raise InvalidGraph(error.message, notes=error.lines, fix="capture the graph again") from error
+    for one in captures:
         _Check(one).run()
     return graph
 

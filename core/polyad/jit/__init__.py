@@ -47,6 +47,7 @@ from .tracing import (
 )
 
 _absent = lacking(__name__)
+_script_if_tracing = script_if_tracing  # by which libraries know it
 _SCRIPTED = frozenset(
     {
         "CompilationUnit",

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations_with_replacement
 from typing import Any, Final, NamedTuple
 
 from ..graph.expressions import Expression, close, product
@@ -206,7 +206,7 @@ def _products(known: Sequence[Known]) -> list[Known]:
             tuple(map(math.prod, zip(*[one.row for one in chosen], strict=True))), product(one.item for one in chosen)
         )
         for count in (2, 3, 4)
-        for chosen in combinations(few, count)
+        for chosen in combinations_with_replacement(few, count)
     ]
 
 

@@ -170,7 +170,7 @@ class _Generalising:
             unifying = self.unifying()
             graph = unifying.graph()
         for captured, sizes in self.captures:
-            _compare(graph, captured, sizes)
+            _hold_against(graph, captured, sizes)
         return verify(graph)
 
     def unifying(self) -> Unifying:
@@ -315,10 +315,11 @@ class _Trying:
             return graph
         chosen: list[list[tuple[str, int]]] = []
         for group in found:
-            if self.holds([*chosen, group]):
-                chosen.append(group)
-        graph = self.made(chosen)
-        return self.generalising(chosen).graph() if graph is None else graph
+            # In full: a size that is rounded, as by pooling, may be as good one larger, and not twice as large.
+            larger = self.made([*chosen, group])
+            if larger is not None:
+                chosen, graph = [*chosen, group], larger
+        return self.generalising([]).graph() if graph is None else graph
 
     def size(self, place: tuple[str, int]) -> int:
         name, dim = place
@@ -408,7 +409,7 @@ class _Kept:
             generator.drawn.move(seed, offset)
 
 
-def _compare(graph: Graph, captured: Graph, sizes: Mapping[str, int]) -> None:
+def _hold_against(graph: Graph, captured: Graph, sizes: Mapping[str, int]) -> None:
     """Raise if *graph* is not what was *captured* at *sizes*."""
     try:
         found = fixed(graph, sizes)

@@ -22,7 +22,7 @@ from ..base.device import Device
 from ..base.dtypes import DType
 from ..tensor import Tensor
 
-__all__ = ["CalledWithOne", "Classes", "Known", "Pending", "PickleError", "read_pickle", "set_of"]
+__all__ = ["CalledWithOne", "CheckedClasses", "Classes", "Known", "Pending", "PickleError", "read_pickle", "set_of"]
 
 ROOM = 1 << 26
 GROWTH = 10
@@ -85,6 +85,19 @@ class Classes(Protocol):
 
     def set_state(self, target: Any, state: Any) -> None:
         """Give an object that was made its state."""
+
+
+class CheckedClasses(Classes, Protocol):
+    """Classes that are asked once without anything being made.
+
+    Attributes:
+        is_checked: whether objects may be made.
+    """
+
+    is_checked: bool
+
+    def check(self) -> None:
+        """Raise PickleError for names that are not allowed."""
 
 
 _COPIED: dict[type[Any], int] = {

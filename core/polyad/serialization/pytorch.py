@@ -27,7 +27,7 @@ from ..nn.parameter import Buffer, Parameter
 from ..tensor import Tensor
 from .classes import FileClasses
 from .container import Blob, are_counts, swapped
-from .pickles import Known, Pending, PickleError, read_pickle
+from .pickles import CheckedClasses, Known, Pending, PickleError, read_pickle
 from .plain_types import PLAIN_TYPES
 from .source import Source, damaged
 from .zips import Members
@@ -101,7 +101,7 @@ class ZipPickle:
         name: str,
         place: LoadDevice,
         flat: Flat,
-        classes: FileClasses,
+        classes: CheckedClasses,
         names: Mapping[str, Any] | None = None,
     ) -> None:
         self._members, self._classes = members, classes
@@ -234,7 +234,7 @@ class _Loading:
         place: LoadDevice,
         flat: Flat,
         bytes_of: Callable[[_Storage], Any],
-        classes: FileClasses,
+        classes: CheckedClasses,
     ) -> None:
         self._source = source
         self._place = place

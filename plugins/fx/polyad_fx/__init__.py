@@ -22,6 +22,11 @@ experimental/          `make_fx`: the ops that a call makes, as a graph
 tensor([1.])
 """
 
+from importlib import import_module
+from typing import Any
+
+from polyad.compatibility.absent import lacking
+
 from ._symbolic_trace import PH, ProxyableClassMeta, Tracer, symbolic_trace, wrap
 from .graph import CodeGen, Graph
 from .graph_module import GraphModule
@@ -29,6 +34,8 @@ from .interpreter import Interpreter, Transformer
 from .node import Node, has_side_effect, map_arg
 from .proxy import Proxy
 from .subgraph_rewriter import replace_pattern
+
+_absent = lacking(__name__)
 
 __all__ = [
     "PH",
@@ -47,3 +54,8 @@ __all__ = [
     "symbolic_trace",
     "wrap",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """The modules that nobody has imported yet."""
+    return import_module(f"{__name__}.{name}") if name in ("experimental", "passes") else _absent(name)

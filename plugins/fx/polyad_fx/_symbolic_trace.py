@@ -183,18 +183,14 @@ class Tracer(TracerBase):
 
     def create_arg(self, a: Any) -> Argument:
         """See `TracerBase`. Parameters, buffers, other tensors and modules become nodes that get them from the root."""
-        if isinstance(a, nn.Parameter):
-            found = next((name for name, member in self.root.named_parameters() if member is a), None)
-            if found is not None:
-                return self.create_node("get_attr", found, (), {})
-        elif isinstance(a, Tensor):
-            found = next((name for name, member in self.root.named_buffers() if member is a), None)
-            if found is not None:
-                return self.create_node("get_attr", found, (), {})
+        members: Any = ()
+        if isinstance(a, Tensor):
+            members = self.root.named_parameters() if isinstance(a, nn.Parameter) else self.root.named_buffers()
         elif isinstance(a, nn.Module):
-            found = next((name for name, module in self.root.named_modules() if module is a), None)
-            if found is not None:
-                return self.create_node("get_attr", found, (), {})
+            members = self.root.named_modules()
+        found = next((name for name, member in members if member is a), None)
+        if found is not None:
+            return self.create_node("get_attr", found, (), {})
         if isinstance(a, Tensor):
             return self.create_node("get_attr", self._constant("_tensor_constant", a), (), {})
         if isinstance(type(a), ProxyableClassMeta):

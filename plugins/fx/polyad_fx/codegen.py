@@ -88,7 +88,6 @@ class _Writing:
     globals: dict[str, Any] = field(default_factory=dict)
     wrapped: dict[str, None] = field(default_factory=dict)
     parameters: list[str] = field(default_factory=list)
-    body: list[str] = field(default_factory=list)
     returned: str = ""
 
     def name_of(self, hint: str, value: Any) -> str:
@@ -183,6 +182,7 @@ class _Writing:
         if getattr(operator, name, None) is target and not node.kwargs:
             if name in INFIX and len(args) == 2:
                 left, right = map(self.written, args)
+                left = f"({left})" if left.startswith("-") else left  # -2 ** x is -(2 ** x)
                 return f"{node!r}{note} = {left} {INFIX[name]} {right}"
             if name in PREFIX and len(args) == 1:
                 return f"{node!r}{note} = {PREFIX[name]}{self.written(args[0])}"

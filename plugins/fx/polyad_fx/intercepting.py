@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import builtins
 import functools
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from polyad import nn
+from polyad.base.locks import Lock
 from polyad.base.state import state
 
 from .proxy import Proxy
@@ -29,7 +29,7 @@ WRAPPED: dict[tuple[int, str], dict[str, Any]] = {}
 """The globals in which a function is to be one node, by their id and its name in them."""
 
 _wrapped_methods: list[tuple[type, str]] = []
-_patching = threading.Lock()
+_patching = Lock()
 _tracing = 0
 _wrappings: dict[tuple[int, str], list[Any]] = {}
 """How many traces want a name of a class or of globals to be wrapped, and what undoes it; by the owner's id."""

@@ -511,10 +511,23 @@ class TestPrograms:
                 with inference():
                     return net(x).softmax(-1)
 
-            return inference()(step), lambda: None
+            return step, lambda: None
 
         region = both(make, *[(torch.randn(2, 4),) for _ in range(4)])
-        assert region is not None
+        assert stretches(region)[-1].rows
+
+    def test_what_inference_mode_leaves(self):
+        @torch.compile
+        def step(x):
+            with torch.inference_mode():
+                y = x * 2
+            return y
+
+        for _ in range(4):
+            y = step(torch.ones(2))
+            assert y.is_inference()
+            with pytest.raises(RuntimeError, match="inference_mode"):
+                y.add_(1)
 
     def test_func_transforms(self):
         step = torch.compile(lambda x: (x * x).sum())
@@ -546,6 +559,23 @@ class TestPrograms:
         for _ in range(3):
             step(torch.ones(2))
         assert set(kinds) == {(torch.Tensor, True)}
+
+
+def test_views_of_views():
+    def make():
+        net = nn.Linear(4, 6)
+
+        def step(x):
+            net.zero_grad()
+            first, second = net(x).reshape(2, 3, 6).chunk(2, -1)
+            loss = (first.transpose(1, 2).reshape(2, -1) * second[:, :, 1:].reshape(2, -1)[:, :1]).sum()
+            loss.backward()
+            return loss
+
+        return step, lambda: [p.grad for p in net.parameters()]
+
+    region = both(make, *[(torch.randn(6, 4),) for _ in range(4)])
+    assert stretches(region)[-1].rows
 
 
 class TestGraphs:

@@ -65,8 +65,13 @@ def test_submodules_are_where_they_were_and_train() -> None:
 @pytest.mark.parametrize("saved", [False, True])
 def test_a_submodule_is_replaced_where_its_signature_is_preserved(saved: bool) -> None:
     class Other(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.linear = nn.Linear(4, 4, bias=False)
+            self.norm = nn.Linear(2, 2)  # under a name that the submodule has, of other sizes
+
         def forward(self, x: polyad.Tensor, skip: polyad.Tensor, *, scale: float) -> Any:
-            return x + skip, x * scale
+            return x + skip, self.linear(x) * scale
 
     model, x = Net(), polyad.randn(2, 4)
     program = exported(model, "blocks.1")
@@ -81,8 +86,8 @@ def test_a_submodule_is_replaced_where_its_signature_is_preserved(saved: bool) -
     assert [type(one).__name__ for one in entry.signature.outputs] == ["TensorArgument"] * 2
     modules = export.unflatten(program)
     polyad.testing.assert_close(modules(x), model(x))
-    modules.set_submodule("blocks.1", Other())
     model.blocks[1] = Other()
+    modules.set_submodule("blocks.1", model.blocks[1])
     polyad.testing.assert_close(modules(x), model(x))
     modules.set_submodule("blocks.0", Other())
     with pytest.raises(NotImplementedError, match=r"blocks\.0: another module is in its place"):

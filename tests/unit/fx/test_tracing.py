@@ -119,6 +119,10 @@ def test_operators(function) -> None:
     assert "_tensor_constant0" in module.code
 
 
+def test_negative_numbers_are_operands() -> None:
+    assert fx.symbolic_trace(lambda x: (-2) ** x + (-1j) * x)(2) == 4 - 2j
+
+
 @pytest.mark.parametrize(
     ("function", "told"),
     [

@@ -226,3 +226,15 @@ def test_what_may_be_general_is_found_by_trying() -> None:
         graph(others[0], polyad.randn(6, 4, 7), others[2])
     fixed = jit.generalise(lambda x: x.view(6), (polyad.ones(2, 3),), dims={"x": {0: ..., 1: ...}})
     assert not fixed.symbols
+
+
+def test_sizes_that_are_rounded_away_stay_fixed() -> None:
+    """Pooling drops a last row, so one row more gives the same, and many more do not."""
+    layer = nn.Linear(9, 2)
+
+    def classify(x: polyad.Tensor) -> polyad.Tensor:
+        return layer(polyad.nn.functional.max_pool2d(x, 2).flatten(1))
+
+    graph = jit.generalise(classify, (polyad.ones(2, 1, 6, 6),), dims="auto")
+    assert [(symbol.value, symbol.dim) for symbol in graph.symbols] == [(0, 0)]
+    assert graph(polyad.ones(5, 1, 6, 6)).shape == (5, 2)

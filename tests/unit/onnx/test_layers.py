@@ -1,4 +1,4 @@
-"""Every layer, activation and loss: exported with an open batch, compared in onnxruntime at two sizes of it, and read again.
+"""Every layer, activation and loss: exported with an open batch, compared in onnxruntime at two sizes, and read again.
 
 Each is tested at one opset; with POLYAD_ONNX_OPSETS="14,17,21,28", as ``nox -s onnx`` has it, at all of these.
 """

@@ -1,6 +1,7 @@
 """Models of ONNX as Modules: what becomes of their tensors, how they train, what is said of those that are wrong."""
 
 import copy
+import pickle
 
 import numpy as np
 import pytest
@@ -92,6 +93,14 @@ def test_state_is_loaded_copied_and_swapped():
     torch.testing.assert_close(torch.func.functional_call(other, module.state_dict(), (x,)), module(x))
     other.load_state_dict(module.state_dict())
     torch.testing.assert_close(other(x), module(x))
+
+
+def test_a_module_is_pickled():
+    module = torch.onnx.load(perceptron()[0])
+    with torch.no_grad():
+        module.head.weight.mul_(2)
+    x = torch.randn(2, 4)
+    torch.testing.assert_close(pickle.loads(pickle.dumps(module))(x), module(x))
 
 
 def test_statistics_and_integers_are_buffers():

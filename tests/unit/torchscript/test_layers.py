@@ -91,6 +91,8 @@ FUNCTION_CALLS = {
     "kl_div": [("reduction='batchmean'", torch.randn(4, 3), torch.rand(4, 3)),
                ("log_target=True", torch.randn(4, 3), torch.randn(4, 3))],
     "embedding": [("padding_idx=1", torch.tensor([[0, 1], [2, 2]]), torch.randn(3, 4))],
+    "embedding_bag": [("", torch.tensor([[0, 1], [2, 2]]), torch.randn(3, 4)),
+                      ("mode=\"sum\", padding_idx=1", torch.tensor([[0, 1], [2, 2]]), torch.randn(3, 4))],
     "batch_norm": [("training=True", torch.randn(4, 3), torch.zeros(3), torch.ones(3))],
     "layer_norm": [("[3]", torch.randn(4, 3))],
     "group_norm": [("2", torch.randn(4, 6))],

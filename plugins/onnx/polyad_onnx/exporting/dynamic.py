@@ -130,15 +130,14 @@ def _note(one: Named, spec: Any, found: Dynamic) -> None:
 
 
 def at_other_sizes(given: Any, graph: Any, names: Mapping[int, str]) -> Iterator[Any]:
-    """The example's arguments with each open size another, of the example's data again and again: larger than all that
-    were captured where that is within its range, then as in the last capture. *names* are those of the inputs by id.
+    """The example's arguments with each open size another, of the example's data again and again: a little larger and
+    none that was captured, where that is within its range, then as in the second capture. *names* are those of the
+    inputs by id.
     """
     symbols = symbols_of_inputs(graph)
     if not symbols:
         return
-    larger = {one.name: max(one.captured) + 3 if one.most is None else min(max(one.captured) + 3, one.most)
-              for one in symbols}  # fmt: skip
-    for sizes in (larger, {one.name: one.captured[-1] for one in symbols}):
+    for sizes in ({one.name: _new_size(one) for one in symbols}, {one.name: one.captured[:2][-1] for one in symbols}):
         shapes = {value.name: evaluated(value.sizes, sizes) for value in graph.inputs}
 
         def resized(tensor: Any, shapes: Mapping[str, Any] = shapes) -> Any:
@@ -148,3 +147,10 @@ def at_other_sizes(given: Any, graph: Any, names: Mapping[int, str]) -> Iterator
             return tensor
 
         yield replace(given, torch.Tensor, resized)
+
+
+def _new_size(symbol: Any) -> int:
+    size = int(symbol.captured[0]) + 2
+    while size in symbol.captured:
+        size += 1
+    return size if symbol.most is None else min(size, int(symbol.most))

@@ -107,6 +107,10 @@ class ONNXModule(nn.Module):
         made = block.run(inputs, (), [(slot, tensors[name]) for slot, tensors, name in slots])
         return made[0] if len(made) == 1 else tuple(made)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the plans, which are made again where they are wanted."""
+        return {**self.__dict__, "_plans": {}}
+
     def _bound(self, inputs: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
         """The inputs in the file's order, some of which were given by name."""
         rest = self.input_names[len(inputs) :]

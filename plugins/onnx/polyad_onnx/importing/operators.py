@@ -28,7 +28,7 @@ from polyad.errors import PolyadError, SerializationError, safe_repr
 from .elements import ElementType
 
 __all__ = [
-    "DOMAINS", "ML", "REQUIRED", "TRAINING", "Compute", "HostOperator", "Node", "NotComputed", "Operator",
+    "DOMAINS", "MICROSOFT", "ML", "REQUIRED", "TRAINING", "Compute", "HostOperator", "Node", "NotComputed", "Operator",
     "described", "find", "find_on_host", "host_operator", "operator", "supported",
 ]  # fmt: skip
 
@@ -38,6 +38,7 @@ DOMAINS = {"ai.onnx": ""}
 """Other names of domains."""
 ML = "ai.onnx.ml"
 TRAINING = "ai.onnx.preview.training"
+MICROSOFT = "com.microsoft"
 REQUIRED: Any = object()
 """The default of an attribute that has none."""
 

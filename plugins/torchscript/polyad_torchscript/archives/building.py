@@ -82,7 +82,7 @@ class _Building:
     def __init__(self, unit: ArchiveUnit) -> None:
         self.unit = unit
         self.made: dict[int, Any] = {}
-        self.parameters: dict[int, Parameter] = {}
+        self.parameters: dict[Any, Parameter] = {}
 
     def module(
         self, one: ScriptObject, of: type[RecursiveScriptModule] = RecursiveScriptModule
@@ -143,8 +143,8 @@ class _Building:
         key = (id(tensor._storage) if tensor._storage is not None else id(tensor._array), tuple(tensor.shape),
                tensor.stride(), tensor.storage_offset())  # fmt: skip
         if key not in self.parameters:
-            self.parameters[key] = Parameter(tensor.detach(), tensor.requires_grad)  # type: ignore[index]
-        return self.parameters[key]  # type: ignore[index]
+            self.parameters[key] = Parameter(tensor.detach(), tensor.requires_grad)
+        return self.parameters[key]
 
     def _value(self, type: t.Type, value: Any) -> Any:
         """An attribute's value, with instances of the program's classes made."""

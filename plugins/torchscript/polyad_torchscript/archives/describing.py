@@ -16,7 +16,7 @@ from polyad.tensor import Tensor
 from ..language.printing import print_function, type_text
 from ..modules.functions import ScriptFunction
 from ..modules.recursive import RecursiveScriptModule
-from ..running.values import DTYPES
+from ..running.values import CODES
 from ..types import types as t
 from ..types.types import Type
 from .objects import NamedValue, ScriptObject, Typed
@@ -84,7 +84,7 @@ class _Objects:
         if isinstance(value, Tensor):
             return value
         if isinstance(value, DType):
-            return DTYPES.index(value.name)
+            return CODES[value.name]
         if isinstance(type, t.UnionType):
             type = next((one for one in type.members if one != t.NONE), type)
         if isinstance(value, enum.Enum) and isinstance(type, t.EnumType):

@@ -83,7 +83,7 @@ def _rnn(gates: Any, weight: Any, hidden: Any, batch_sizes: Any, reverse: bool, 
     return _rnn_sequence(gates, weight, hidden, tuple(batch_sizes), reverse, relu)
 
 
-def _arguments(**types: t.Type) -> list[Argument]:
+def _declared_arguments(**types: t.Type) -> list[Argument]:
     return [Argument(name, type) for name, type in types.items()]
 
 
@@ -93,17 +93,17 @@ NATIVE: dict[str, Any] = {
     for function in (
         NativeFunction(
             f"{_HOME}.lstm_sequence",
-            _arguments(gates=t.TENSOR, weight=t.TENSOR, projection=_MAYBE, hidden=t.TENSOR, cell=t.TENSOR,
+            _declared_arguments(gates=t.TENSOR, weight=t.TENSOR, projection=_MAYBE, hidden=t.TENSOR, cell=t.TENSOR,
                        batch_sizes=_INTS, reverse=t.BOOL), 3, _lstm,
         ),
         NativeFunction(
             f"{_HOME}.gru_sequence",
-            _arguments(gates=t.TENSOR, weight=t.TENSOR, bias=_MAYBE, hidden=t.TENSOR, batch_sizes=_INTS,
+            _declared_arguments(gates=t.TENSOR, weight=t.TENSOR, bias=_MAYBE, hidden=t.TENSOR, batch_sizes=_INTS,
                        reverse=t.BOOL), 2, _gru,
         ),
         NativeFunction(
             f"{_HOME}.rnn_sequence",
-            _arguments(gates=t.TENSOR, weight=t.TENSOR, hidden=t.TENSOR, batch_sizes=_INTS, reverse=t.BOOL,
+            _declared_arguments(gates=t.TENSOR, weight=t.TENSOR, hidden=t.TENSOR, batch_sizes=_INTS, reverse=t.BOOL,
                        relu=t.BOOL), 2, _rnn,
         ),
     )

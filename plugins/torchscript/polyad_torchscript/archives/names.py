@@ -25,13 +25,13 @@ from .objects import PROGRAM as ROOT
 
 __all__ = ["ArchiveResolver", "public_function"]
 
-_NUMBERS = {
+_NUMBER_WORDS = {
     "inf": float("inf"),
     "nan": float("nan"),
     "infj": complex(0, float("inf")),
     "nanj": complex(0, float("nan")),
 }
-_WORDS = {
+_LANGUAGE = {
     "annotate": WRITTEN["jit.annotate"], "fork": FUNCTIONS["jit.fork"], "wait": FUNCTIONS["jit.wait"],
     **{name: WRITTEN[name] for name in ("unchecked_cast", "uninitialized", "getattr", "hasattr", "isinstance")},
     **{name: value for name, value in FUNCTIONS.items() if "." not in name},
@@ -62,9 +62,9 @@ class ArchiveResolver(TextResolver):
             return Constants(self.unit)
         if name == ROOT:
             return Path(self.unit, ROOT)
-        if name in _NUMBERS:
-            return Plain(checker.constant(_NUMBERS[name], place))
-        return _WORDS.get(name)
+        if name in _NUMBER_WORDS:
+            return Plain(checker.constant(_NUMBER_WORDS[name], place))
+        return _LANGUAGE.get(name)
 
 
 class Operators(Value):

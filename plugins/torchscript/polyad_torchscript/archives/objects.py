@@ -119,14 +119,14 @@ def _tagged(value: Any, type_text: Any) -> Any:
     return value
 
 
-def _listed(value: Any) -> Any:
+def _list_of_values(value: Any) -> Any:
     if type(value) not in (list, tuple):
         raise PickleError(f"it makes a list of {type(value).__name__}")
     return list(value)
 
 
 _TAG = _tagged
-_LISTS = {name: (lambda value: _listed(value)) for name in ("intlist", "doublelist", "boollist", "tensorlist")}
+_LISTS = {name: (lambda value: _list_of_values(value)) for name in ("intlist", "doublelist", "boollist", "tensorlist")}
 
 TYPED: dict[str, Any] = {
     "torch.jit._pickle.restore_type_tag": Known(_TAG, _TAG),

@@ -57,14 +57,14 @@ class _ProgramPickler(Pickler):
         return NotImplemented
 
     def save_script_object(self, obj: ScriptObject) -> None:
-        self.save(self.name(*_split(obj.name)))
+        self.save(self.name(*_module_and_name(obj.name)))
         self.write(b")\x81")
         self.memoize(obj)
         self.save(obj.state)
         self.write(b"b")
 
     def save_named_value(self, obj: NamedValue) -> None:
-        self.save(self.name(*_split(obj.name)))
+        self.save(self.name(*_module_and_name(obj.name)))
         self.save(obj.arguments[0] if len(obj.arguments) == 1 else obj.arguments)
         self.write(b"R")
         self.memoize(obj)
@@ -90,7 +90,7 @@ class _ProgramPickler(Pickler):
     dispatch[DType] = save_dtype
 
 
-def _split(name: str) -> tuple[str, str]:
+def _module_and_name(name: str) -> tuple[str, str]:
     module, _, last = name.rpartition(".")
     return module, last
 

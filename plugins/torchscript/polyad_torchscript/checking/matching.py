@@ -206,11 +206,10 @@ def convert(value: tree.Expression, wanted: Type, conversions: bool) -> tree.Exp
     has = value.type
     if t.is_subtype(has, wanted):
         return value
-    if wanted == t.DTYPE and has == t.INT:
-        return value
-    if wanted in (t.LAYOUT, t.MEMORY_FORMAT) and has == t.INT:
-        return value
     plain = t.without_none(wanted)
+    if plain in (t.DTYPE, t.LAYOUT, t.MEMORY_FORMAT) and has in (t.INT, t.optional(t.INT)):
+        # Numbers stand for them in the texts of files.
+        return value if has == t.INT or plain != wanted else None
     if isinstance(wanted, t.UnionType):
         if isinstance(plain, t.UnionType):
             for member in plain.members:

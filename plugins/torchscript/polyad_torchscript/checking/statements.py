@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -32,6 +32,7 @@ class Checker(Expressions):
         self.scope = Scope(outer, own=True)
         self.assigned: set[str] = set()
         self.results: list[Type] = []
+        self._set_in_loops: list[set[tuple[str, Type]]] = []
 
     def function(self, node: ast.FunctionDef, first: Value | None = None) -> tree.Function:
         """The function *node*, whose first argument may be something that is known."""
@@ -239,6 +240,8 @@ class Checker(Expressions):
         if value.type is t.NEVER:
             type = t.NONE
         self.scope.set(name, Plain(tree.Local(type, place, name)))
+        for types in self._set_in_loops:
+            types.add((name, type))
         if declared is not None:
             self.scope.declared[name] = declared
         return tree.NameTarget(place, name, type, declared is not None)
@@ -390,21 +393,44 @@ class Checker(Expressions):
             raise UnsupportedError(
                 "script: else branches of while loops aren't supported", self.place(node), fix="use a flag"
             )
-        self._declare_loop(node.body)
-        condition = self.condition(node.test)
-        with self.inner_scope(loop=True) as scope:
-            self.refine(condition.then)
-            body = self.block(node.body)
-        self.scope.leave_loop(scope, scope.names)
-        return [tree.While(self.place(node), condition.expression, body)]
 
-    def _declare_loop(self, body: list[ast.stmt]) -> None:
-        """Before a loop: what it sets is of its declared type again, whatever was known of it here."""
-        for name in _assigned(body):
-            value = self.scope.find(name)
+        def trips() -> tree.Statement:
+            condition = self.condition(node.test)
+            with self.inner_scope(loop=True) as scope:
+                self.refine(condition.then)
+                body = self.block(node.body)
+            self.scope.leave_loop(scope, scope.names)
+            return tree.While(self.place(node), condition.expression, body)
+
+        return [self._loop(node.body, trips)]
+
+    def _loop(self, body: list[ast.stmt], trips: Callable[[], tree.Statement]) -> tree.Statement:
+        """The loop that *trips* checks. What is known of a name's type holds in later trips too if the body sets it to
+        nothing else; otherwise the name is of its declared type again.
+        """
+        known = {
+            name: value.type
+            for name in _assigned(body)
+            if isinstance(value := self.scope.find(name), Plain) and self._declared(name) not in (None, value.type)
+        }
+        if not known:
+            return trips()
+        names, undefined, results = dict(self.scope.names), dict(self.scope.undefined), list(self.results)
+        self._set_in_loops.append(set())
+        try:
+            found = trips()
+            if all(name not in known or t.is_subtype(type, known[name]) for name, type in self._set_in_loops[-1]):
+                return found
+        except CompileError:
+            pass  # it may be right with the declared types
+        finally:
+            self._set_in_loops.pop()
+        self.scope.names, self.scope.undefined, self.results = names, undefined, results
+        for name in known:
             declared = self._declared(name)
-            if declared is not None and isinstance(value, Plain) and value.type != declared:
-                self.scope.set(name, Plain(tree.Local(declared, value.value.place, name)))
+            assert declared is not None
+            self.scope.set(name, Plain(tree.Local(declared, self.place(body[0]), name)))
+        return trips()
 
     def _statement_For(self, node: ast.For) -> list[tree.Statement]:
         place = self.place(node)
@@ -415,12 +441,15 @@ class Checker(Expressions):
         if elements is not None:
             return self._written_out_loop(node, elements, place)
         iterable = self.iterable(value, self.place(node.iter))
-        self._declare_loop(node.body)
-        with self.inner_scope(loop=True) as scope:
-            target = self.assign_target(node.target, tree.Local(iterable.element, place, "<element>"))
-            body = self.block(node.body)
-        self.scope.leave_loop(scope, scope.names)
-        return [tree.For(place, target, iterable, body)]
+
+        def trips() -> tree.Statement:
+            with self.inner_scope(loop=True) as scope:
+                target = self.assign_target(node.target, tree.Local(iterable.element, place, "<element>"))
+                body = self.block(node.body)
+            self.scope.leave_loop(scope, scope.names)
+            return tree.For(place, target, iterable, body)
+
+        return [self._loop(node.body, trips)]
 
     def _written_out_loop(self, node: ast.For, elements: list[Value], place: Place) -> list[tree.Statement]:
         for one in ast.walk(ast.Module(node.body, [])):

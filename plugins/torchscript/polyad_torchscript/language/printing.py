@@ -253,9 +253,9 @@ class _Printer:
         if isinstance(value, complex):
             return f"complex({_float_text(value.real)}, {_float_text(value.imag)})"
         if isinstance(value, DType):
-            from ..running.values import DTYPES
+            from ..running.values import CODES
 
-            return str(DTYPES.index(str(value).removeprefix("polyad.")))
+            return str(CODES[str(value).removeprefix("polyad.")])
         if isinstance(value, polyad.device):
             return f'torch.device("{value}")'
         if isinstance(value, list):

@@ -173,6 +173,44 @@ def embedding(
     return torch.embedding(weight, input, row, scale_grad_by_freq, sparse)
 
 
+def embedding_bag(
+    input: Tensor,
+    weight: Tensor,
+    offsets: Tensor | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    mode: str = "mean",
+    sparse: bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
+) -> Tensor:
+    index = input
+    if input.dim() == 2:
+        if offsets is not None:
+            raise ValueError("if input is 2D, then offsets has to be None, as input is a batch of bags")
+        offsets = torch.arange(0, input.numel(), input.size(1), dtype=input.dtype, device=input.device)
+        index = input.reshape(-1)
+        if per_sample_weights is not None:
+            per_sample_weights = per_sample_weights.reshape(-1)
+    if offsets is None:
+        raise ValueError("offsets has to be a 1D Tensor but got None")
+    if max_norm is not None:
+        with torch.no_grad():
+            torch.embedding_renorm_(weight, index.contiguous(), max_norm, norm_type)
+    number = 2
+    if mode == "sum":
+        number = 0
+    if mode == "mean":
+        number = 1
+    found, _, _, _ = torch.embedding_bag(
+        weight, index, offsets, scale_grad_by_freq, number, sparse, per_sample_weights, include_last_offset,
+        padding_idx,
+    )  # fmt: skip
+    return found
+
+
 def reduction_number(reduction: str) -> int:
     if reduction == "none":
         return 0
@@ -289,7 +327,8 @@ FUNCTIONS = {
     for one in (
         relu, relu6, hardtanh, leaky_relu, elu, celu, selu, silu, mish, hardswish, hardsigmoid, threshold, rrelu, glu,
         tanhshrink, softsign, softmax, log_softmax, softmin, dropout, alpha_dropout, batch_norm, instance_norm,
-        group_norm, layer_norm, normalize, embedding, cross_entropy, nll_loss, mse_loss, l1_loss, smooth_l1_loss,
+        group_norm, layer_norm, normalize, embedding, embedding_bag, cross_entropy, nll_loss, mse_loss, l1_loss,
+        smooth_l1_loss,
         huber_loss, binary_cross_entropy, binary_cross_entropy_with_logits, kl_div,
     )
 }  # fmt: skip

@@ -110,6 +110,8 @@ def _same_functions() -> set[Any]:
         "gelu",
         "logsigmoid",
         "adaptive_avg_pool1d",
+        "adaptive_avg_pool2d",
+        "adaptive_avg_pool3d",
         "avg_pool1d",
         "avg_pool2d",
         "avg_pool3d",

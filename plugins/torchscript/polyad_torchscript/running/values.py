@@ -18,11 +18,14 @@ from .futures import Future
 
 __all__ = ["Error", "Future", "as_dtype", "constructor", "error_of", "instance_test", "is_value_of"]
 
-DTYPES = (
+DTYPES = dict(enumerate((
     "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "complex32", "complex64", "complex128",
     "bool", "qint8", "quint8", "qint32", "bfloat16",
-)  # fmt: skip
+))) | {23: "float8_e5m2", 24: "float8_e4m3fn", 25: "float8_e5m2fnuz", 26: "float8_e4m3fnuz", 27: "uint16", 28: "uint32",
+       29: "uint64"}  # fmt: skip
 """The dtypes by the numbers that archives have for them."""
+CODES = {name: number for number, name in DTYPES.items()}
+"""The numbers by the dtypes' names."""
 
 
 class Error(RuntimeError):
@@ -54,7 +57,7 @@ def as_dtype(value: Any) -> Any:
     """
     if value is None or isinstance(value, DType):
         return value
-    if not 0 <= value < len(DTYPES) or not hasattr(polyad, DTYPES[value]):
+    if not hasattr(polyad, DTYPES.get(value, "")):
         raise PolyadError(f"script: there is no dtype with the number {value}")
     return getattr(polyad, DTYPES[value])
 

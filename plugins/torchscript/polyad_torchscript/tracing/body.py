@@ -25,6 +25,7 @@ from polyad.random.generator import Generator, default_generator
 from polyad.tensor import Tensor
 
 from ..operators.schemas import known
+from . import layers as layers  # whose rules are noted
 from .spelling import RULES
 from .text import Text, Variable, literal
 
@@ -234,8 +235,8 @@ class Call:
         elif isinstance(node.op, InPlace) and known(f"aten::{node.name}"):
             target, rest, named = values
             return self.torch(node.name, target, *rest, **named)
-        elif isinstance(node.op, Op) and (found := self._aten(node.op)) is not None:
-            return found
+        elif isinstance(node.op, Op) and (call := self._aten(node.op)) is not None:
+            return call
         if not isinstance(node.op, Op):
             raise self.refused()
         named_values = [self._default(value) for value in values]

@@ -185,7 +185,7 @@ class _Writing:
                     given.append(f"{body.argument(first, name)}: Tensor")
                     continue
             argument = Text(body.name(name))
-            given.append(f"{argument}: {_type(structure)}")
+            given.append(f"{argument}: {_argument_type(structure)}")
             _unpack(structure, argument, body)
         return given
 
@@ -214,8 +214,8 @@ class _Writing:
         buffers = [key for key, tensor in module._buffers.items() if tensor is not None]
         lines = [
             f"class {name}(Module):",
-            f"  __parameters__ = {_names(parameters)}",
-            f"  __buffers__ = {_names(buffers)}",
+            f"  __parameters__ = {_list_of_names(parameters)}",
+            f"  __buffers__ = {_list_of_names(buffers)}",
         ]
         for key, kind in self._fields(path):
             lines.append(f"  {key} : {kind}" if key.isidentifier() else f'  __annotations__["{key}"] = {kind}')
@@ -256,7 +256,7 @@ def _parts(path: str) -> tuple[str, ...]:
     return tuple(path.split(".")) if path else ()
 
 
-def _names(names: list[str]) -> str:
+def _list_of_names(names: list[str]) -> str:
     return f"[{''.join(f'{literal(name)}, ' for name in names)}]"
 
 
@@ -296,14 +296,14 @@ def _argument_names(graph: Graph) -> list[tuple[str, Any]]:
     return [*found, *kwargs.items()]
 
 
-def _type(structure: Any) -> str:
+def _argument_type(structure: Any) -> str:
     if isinstance(structure, Ref):
         return "Tensor"
     if isinstance(structure, tuple):
-        return f"Tuple[{', '.join(map(_type, structure))}]"
+        return f"Tuple[{', '.join(map(_argument_type, structure))}]"
     if isinstance(structure, list):
-        return f"List[{_type(structure[0])}]"
-    return f"Dict[str, {_type(next(iter(structure.values())))}]"
+        return f"List[{_argument_type(structure[0])}]"
+    return f"Dict[str, {_argument_type(next(iter(structure.values())))}]"
 
 
 def _unpack(structure: Any, text: Text, body: Body) -> None:

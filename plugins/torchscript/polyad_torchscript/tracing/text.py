@@ -10,14 +10,9 @@ from polyad.base.dtypes import DType
 from polyad.errors import NotSupported, safe_repr
 from polyad.graph.values import Value
 
-__all__ = ["CODES", "Text", "Variable", "literal"]
+from ..running.values import CODES
 
-CODES: dict[str, int] = {
-    "uint8": 0, "int8": 1, "int16": 2, "int32": 3, "int64": 4, "float16": 5, "float32": 6, "float64": 7,
-    "complex32": 8, "complex64": 9, "complex128": 10, "bool": 11, "bfloat16": 15, "float8_e5m2": 23,
-    "float8_e4m3fn": 24, "float8_e5m2fnuz": 25, "float8_e4m3fnuz": 26, "uint16": 27, "uint32": 28, "uint64": 29,
-}  # fmt: skip
-"""PyTorch's numbers for dtypes, as programs have them."""
+__all__ = ["Text", "Variable", "literal"]
 
 
 class Text(str):
@@ -70,10 +65,10 @@ def literal(value: Any) -> str:
     if isinstance(value, int):
         return repr(int(value))
     if isinstance(value, float):
-        return _real(float(value))
+        return _decimal(float(value))
     if isinstance(value, complex):
         sign = "-" if math.copysign(1, value.imag) < 0 else "+"
-        return f"{_real(value.real)}{sign}{_real(abs(value.imag))}j"
+        return f"{_decimal(value.real)}{sign}{_decimal(abs(value.imag))}j"
     if isinstance(value, str):
         return _quoted(value)
     if isinstance(value, DType) and value.name in CODES:
@@ -88,7 +83,7 @@ def literal(value: Any) -> str:
     )
 
 
-def _real(value: float) -> str:
+def _decimal(value: float) -> str:
     if not math.isfinite(value):
         return "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"
     text = repr(value)

@@ -74,6 +74,7 @@ def trace_methods(
     program = program_of(module, graphs)
     unit = checked_unit(program)
     made = build(unit, program.root, program.name, TopLevelTracedModule)
+    assert isinstance(made, TopLevelTracedModule)
     for name, (args, kwargs) in inputs.items():
         called = module if name == "forward" else getattr(module, name)
         checks.run(called, made if name == "forward" else getattr(made, name), args, kwargs, graphs[name], module)
@@ -90,8 +91,8 @@ def _captured(function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], s
         _check_input(value)
     if not leaves_of((args, dict(kwargs)), Tensor):
         raise ArgumentTypeError("trace: no example input is a tensor", fix="pass example tensors")
-    args, kwargs = _copied(args), _copied(dict(kwargs))  # a tensor that is given twice is two arguments
-    graph = _general(function, args, kwargs)
+    # A tensor that is given twice is two arguments.
+    graph = _general(function, _own_copies(args), _own_copies(dict(kwargs)))
     _check_result(graph.outputs, strict)
     return remove_dead(graph)
 
@@ -205,10 +206,10 @@ class Checks:
     ) -> None:
         with _undone(module), warnings.catch_warnings():
             warnings.simplefilter("ignore", BakedValueWarning)
-            wanted = leaves_of(function(*_copied(args), **_copied(dict(kwargs))), Tensor)
+            wanted = leaves_of(function(*_own_copies(args), **_own_copies(dict(kwargs))), Tensor)
         with _undone(module):
             try:
-                found = leaves_of(traced(*_copied(args), **_copied(dict(kwargs))), Tensor)
+                found = leaves_of(traced(*_own_copies(args), **_own_copies(dict(kwargs))), Tensor)
             except (PolyadError, RuntimeError) as error:
                 raise TracingCheckError(
                     f"trace: the traced program cannot be called as the function can: {error}",
@@ -225,7 +226,7 @@ class Checks:
                 )
 
 
-def _copied(structure: Any) -> Any:
+def _own_copies(structure: Any) -> Any:
     return replace(structure, Tensor, lambda tensor: tensor.detach().clone().requires_grad_(tensor.requires_grad))
 
 

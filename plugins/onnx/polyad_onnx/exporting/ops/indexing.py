@@ -80,8 +80,13 @@ def gather(to: Any, input: Any, index: Any, dim: int) -> Any:
 def add_by_comparison(to: Any, input: Any, index: Any, src: Any, shape: tuple[Any, ...], dim: int) -> Any:
     """Elements added up at places before there was an operator for it: each place takes the sum of what names it."""
     size, dtype = to.result.sizes[dim], to.result.dtype
-    places = torch.arange(size).reshape(-1, *[1] * (len(shape) - dim - 1))
-    named = to.op("Equal", to.op("Unsqueeze", index, to.ints(dim + 1)), to.constant(places, None))
+    behind = [1] * (len(shape) - dim - 1)
+    if isinstance(size, int):
+        places = to.constant(torch.arange(size).reshape(-1, *behind), None)
+    else:
+        numbers = to.op("Range", to.size(0), to.size(size), to.size(1))
+        places = to.op("Reshape", numbers, to.ints(-1, *behind))
+    named = to.op("Equal", to.op("Unsqueeze", index, to.ints(dim + 1)), places)
     parts = to.op("Unsqueeze", src, to.ints(dim + 1))
     chosen = to.op("Where", named, parts, to.constant(0, dtype), dtype=dtype)
     return to.op("Add", input, to.op("ReduceSum", chosen, to.ints(dim), keepdims=0))

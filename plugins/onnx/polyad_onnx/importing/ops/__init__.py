@@ -12,6 +12,7 @@ from . import (
     images,
     indexing,
     learning,
+    microsoft,
     normalization,
     pooling,
     products,
@@ -33,6 +34,6 @@ from . import (
 
 __all__ = [
     "activations", "arithmetic", "casting", "control_flow", "convolution", "creation", "images", "indexing", "learning",
-    "normalization", "pooling", "products", "quantization", "recurrent", "reductions", "resizing", "scores",
-    "sequences", "shapes", "shaping", "signals", "support_vectors", "text", "training", "trees", "windows",
+    "microsoft", "normalization", "pooling", "products", "quantization", "recurrent", "reductions", "resizing",
+    "scores", "sequences", "shapes", "shaping", "signals", "support_vectors", "text", "training", "trees", "windows",
 ]  # fmt: skip

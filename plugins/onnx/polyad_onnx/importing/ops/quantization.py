@@ -97,19 +97,21 @@ def dequantize_linear(node: Node) -> Compute:
 
 @operator("DynamicQuantizeLinear")
 def dynamic_quantize_linear(node: Node) -> Compute:
-    def call(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        least, most = x.amin().clamp(max=0), x.amax().clamp(min=0)
-        scale = (most - least) / 255
-        zero = (-least / scale).round().clamp(0, 255).nan_to_num(0)
-        by = polyad.where(scale == 0, 1.0, scale)
-        made = bounded((x / by).round() + zero, 0, 255)
-        return made.to(polyad.uint8), scale, zero.to(polyad.uint8)
+    return quantize_dynamically
 
-    return call
+
+def quantize_dynamically(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """*x* as uint8, with the scale and the zero point that its own range gives."""
+    least, most = x.amin().clamp(max=0), x.amax().clamp(min=0)
+    scale = (most - least) / 255
+    zero = (-least / scale).round().clamp(0, 255).nan_to_num(0)
+    by = polyad.where(scale == 0, 1.0, scale)
+    made = bounded((x / by).round() + zero, 0, 255)
+    return made.to(polyad.uint8), scale, zero.to(polyad.uint8)
 
 
 class Prepared:
-    """A tensor in the form in which it is computed with, which is prepared as long as nobody writes to it."""
+    """A tensor in the form in which it is computed with, made anew when somebody has written to it."""
 
     def __init__(self) -> None:
         self.source: tuple[Any, ...] = ()
@@ -123,7 +125,7 @@ class Prepared:
         return self.made
 
 
-def _less_zero_point(x: Tensor, zero: Tensor | None, dim: int) -> Tensor:
+def less_zero_point(x: Tensor, zero: Tensor | None, dim: int) -> Tensor:
     """Integers less their zero point, as float32; a zero point for each place lies along *dim*."""
     made = x.to(polyad.float32)
     if zero is None:
@@ -156,8 +158,8 @@ def matmul_integer(node: Node) -> Compute:
     prepared = Prepared()
 
     def call(a: Tensor, b: Tensor, a_zero: Tensor | None = None, b_zero: Tensor | None = None) -> Tensor:
-        right = prepared.of(b, b_zero, make=lambda b, zero: _less_zero_point(b, zero, -1))
-        return _exact_product(_less_zero_point(a, a_zero, -2), right)
+        right = prepared.of(b, b_zero, make=lambda b, zero: less_zero_point(b, zero, -1))
+        return _exact_product(less_zero_point(a, a_zero, -2), right)
 
     return call
 
@@ -176,8 +178,8 @@ def qlinear_matmul(node: Node) -> Compute:
         scale: Tensor,
         zero: Tensor,
     ) -> Tensor:
-        right = prepared.of(b, b_zero, make=lambda b, zero: _less_zero_point(b, zero, -1))
-        made = _exact_product(_less_zero_point(a, a_zero, -2), right).to(polyad.float32)
+        right = prepared.of(b, b_zero, make=lambda b, zero: less_zero_point(b, zero, -1))
+        made = _exact_product(less_zero_point(a, a_zero, -2), right).to(polyad.float32)
         by = _spread(a_scale.float(), a, -2, 0) * _spread(b_scale.float(), b, -1, 0) / _spread(scale.float(), a, -2, 0)
         return quantized(made * by, _spread(zero, a, -2, 0), of_dtype(zero.dtype))
 
@@ -190,9 +192,9 @@ def conv_integer(node: Node) -> Compute:
     prepared = Prepared()
 
     def call(x: Tensor, weight: Tensor, x_zero: Tensor | None = None, w_zero: Tensor | None = None) -> Tensor:
-        kernel = prepared.of(weight, w_zero, make=lambda weight, zero: _less_zero_point(weight, zero, 0))
+        kernel = prepared.of(weight, w_zero, make=lambda weight, zero: less_zero_point(weight, zero, 0))
         long = weight[0].numel() > EXACT
-        data = _less_zero_point(x, x_zero, 1)
+        data = less_zero_point(x, x_zero, 1)
         if long:
             return convolved(data.double(), kernel.double(), None, windows, groups).to(polyad.int32)
         return convolved(data, kernel, None, windows, groups).to(polyad.int32)
@@ -210,9 +212,9 @@ def qlinear_conv(node: Node) -> Compute:
         zero: Tensor, bias: Tensor | None = None,
     ) -> Tensor:  # fmt: skip
         # float32 for sums of any length: what it rounds is far below the step of the 8-bit result.
-        kernel = prepared.of(w, w_zero, make=lambda w, zero: _less_zero_point(w, zero, 0))
+        kernel = prepared.of(w, w_zero, make=lambda w, zero: less_zero_point(w, zero, 0))
         shift = None if bias is None else bias.to(polyad.float32)
-        made = convolved(_less_zero_point(x, x_zero, 1), kernel, shift, windows, groups)
+        made = convolved(less_zero_point(x, x_zero, 1), kernel, shift, windows, groups)
         by = _spread((x_scale.float() * w_scale.float() / scale.float()), made, 1, 0)
         return quantized(made * by, zero, of_dtype(zero.dtype))
 
