@@ -101,7 +101,7 @@ def script(obj: Any, optimize: None = None, _frames_up: int = 0, _rcb: Any = Non
 def _frame_names(up: int) -> dict[str, Any]:
     """The names of the function that calls, *up* frames above."""
     frame = sys._getframe(up)
-    return {} if frame.f_locals is frame.f_globals else dict(frame.f_locals)
+    return dict(frame.f_locals)
 
 
 def ignore(drop: Any = False, **kwargs: Any) -> Any:

@@ -69,7 +69,8 @@ def trace(
     tensor([ 6.,  8., 10.])
     >>> print(double.code)
     def _lambda(x: Tensor) -> Tensor:
-      return torch.mul(x, 2)
+      _0 = torch.mul(x, 2)
+      return _0
     <BLANKLINE>
     """
     tracing, modules = _package("tracing.tracing"), import_module("polyad.torchscript")

@@ -5,6 +5,8 @@ operators/   the signatures of operators, as PyTorch declares them
 language/    the typed program: its tree, where it is from, and its text
 checking/    Python's tree to the typed one: names, types, overloads, refinement
 running/     the typed program as Python's bytecode
+library/     layers and functions of polyad.nn as programs
+graphs/      programs as graphs with blocks
 modules/     scripted functions, classes and modules, and what Python's names mean in them
 
 Invariant: what runs is made of a checked tree, never of text.

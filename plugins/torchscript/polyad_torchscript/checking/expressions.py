@@ -109,7 +109,7 @@ class Expressions(Indexing, Conditions):
         return Plain(method(node, hint))
 
     def _unsupported(self, node: ast.AST) -> UnsupportedError:
-        name = _WORDS.get(type(node).__name__, type(node).__name__)
+        name = _SYNTAX.get(type(node).__name__, type(node).__name__)
         fix = _INSTEAD.get(type(node).__name__, "write it with what the language has; docs/torchscript.md lists that")
         return UnsupportedError(f"script: {name} isn't supported", self.place(node), fix=fix)
 
@@ -531,7 +531,7 @@ class Expressions(Indexing, Conditions):
         return [Plain(one) for one in self.tuple_parts(value)]
 
 
-_WORDS = {
+_SYNTAX = {
     "Lambda": "a lambda",
     "SetComp": "a set comprehension",
     "GeneratorExp": "a generator",

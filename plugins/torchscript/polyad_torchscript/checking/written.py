@@ -16,7 +16,7 @@ from .values import NodeValue, Plain, Value
 __all__ = ["WRITTEN"]
 
 
-def _arguments(node: ast.Call, names: tuple[str, ...], place: Place, word: str) -> list[ast.expr]:
+def _written_arguments(node: ast.Call, names: tuple[str, ...], place: Place, word: str) -> list[ast.expr]:
     found = dict(zip(names, node.args))
     found.update({one.arg: one.value for one in node.keywords if one.arg})
     if len(found) != len(names) or len(node.args) > len(names):
@@ -28,7 +28,7 @@ _GENERAL = {"list": t.Basic("AnyList"), "tuple": t.Basic("AnyTuple"), "dict": t.
 
 
 def _isinstance(checker: Any, node: ast.Call, place: Place) -> Condition:
-    object, kinds = _arguments(node, ("obj", "classinfo"), place, "isinstance")
+    object, kinds = _written_arguments(node, ("obj", "classinfo"), place, "isinstance")
     listed = kinds.elts if isinstance(kinds, ast.Tuple) else [kinds]
     wanted: list[Type] = []
     for one in listed:
@@ -46,7 +46,7 @@ def _types_of(checker: Any, node: ast.expr, place: Place) -> list[Type]:
 
 
 def _annotate(checker: Any, node: ast.Call, place: Place) -> Value:
-    kind, object = _arguments(node, ("the_type", "the_value"), place, "annotate")
+    kind, object = _written_arguments(node, ("the_type", "the_value"), place, "annotate")
     wanted = checker.resolver.annotation(kind, place, checker.source)
     value = checker.check(object, wanted)
     found = convert(value, wanted, True)
@@ -57,13 +57,13 @@ def _annotate(checker: Any, node: ast.Call, place: Place) -> Value:
 
 
 def _unchecked_cast(checker: Any, node: ast.Call, place: Place) -> Value:
-    kind, object = _arguments(node, ("typ", "val"), place, "cast")
+    kind, object = _written_arguments(node, ("typ", "val"), place, "cast")
     wanted = checker.resolver.annotation(kind, place, checker.source)
     return Plain(tree.Convert(wanted, place, checker.check(object, wanted)))
 
 
 def _uninitialized(checker: Any, node: ast.Call, place: Place) -> Value:
-    (kind,) = _arguments(node, ("type",), place, "uninitialized")
+    (kind,) = _written_arguments(node, ("type",), place, "uninitialized")
     return Plain(tree.Uninitialized(checker.resolver.annotation(kind, place, checker.source), place))
 
 
@@ -75,7 +75,7 @@ def _name_of(checker: Any, node: ast.expr, place: Place) -> str:
 
 
 def _hasattr(checker: Any, node: ast.Call, place: Place) -> Condition:
-    object, attribute = _arguments(node, ("obj", "name"), place, "hasattr")
+    object, attribute = _written_arguments(node, ("obj", "name"), place, "hasattr")
     known = _attribute(checker, object, _name_of(checker, attribute, place), place) is not None
     return Condition(checker.constant(known, place), known=known)
 

@@ -69,7 +69,7 @@ class _Rewriting:
 
     def _branch(self, one: tree.If, rest: list[tree.Statement], flags: list[str]) -> list[tree.Statement]:
         """An if with a way out, and what follows it."""
-        ends_then, ends_other = _ends(one.then), _ends(one.other)
+        ends_then, ends_other = _ends_block(one.then), _ends_block(one.other)
         if not ends_then and not ends_other and rest and (flags or self.flagged):
             made = tree.If(one.place, one.condition, self.block(one.then, flags), self.block(one.other, flags))
             names = [*flags, *([_RETURNED] if self.flagged else [])]
@@ -111,11 +111,11 @@ def _exits(one: tree.Statement) -> bool:
     return any(isinstance(inner, (tree.Return, tree.Break, tree.Continue)) for inner in tree.walk(one))
 
 
-def _ends(statements: list[tree.Statement]) -> bool:
+def _ends_block(statements: list[tree.Statement]) -> bool:
     """Whether the block leaves on every way."""
     for one in statements:
         if isinstance(one, (tree.Return, tree.Break, tree.Continue, tree.Raise)):
             return True
-        if isinstance(one, tree.If) and _ends(one.then) and _ends(one.other):
+        if isinstance(one, tree.If) and _ends_block(one.then) and _ends_block(one.other):
             return True
     return False

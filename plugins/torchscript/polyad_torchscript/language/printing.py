@@ -23,7 +23,7 @@ _SIGNS = {
     "aten::eq": "==", "aten::ne": "!=", "aten::lt": "<", "aten::le": "<=", "aten::gt": ">", "aten::ge": ">=",
     "aten::__is__": "is", "aten::__isnot__": "is not",
 }  # fmt: skip
-_CASTS = {
+_CAST_NAMES = {
     "aten::Int": "int",
     "aten::Float": "float",
     "aten::Bool": "bool",
@@ -389,8 +389,8 @@ class _Printer:
             return f"{self.text(given[0])} {_SIGNS[name]} {self.text(given[1])}"  # type: ignore[arg-type]
         if name == "aten::__not__":
             return f"not ({self.text(given[0])})"  # type: ignore[arg-type]
-        if name in _CASTS:
-            return f"{_CASTS[name]}({', '.join(self.text(part) for part in given if part is not None)})"
+        if name in _CAST_NAMES:
+            return f"{_CAST_NAMES[name]}({', '.join(self.text(part) for part in given if part is not None)})"
         if name == "prim::tolist":
             return f"annotate({self.type(one.type)}, ({self.text(given[0])}).tolist())"  # type: ignore[arg-type]
         if name.startswith("prim::Enum"):

@@ -17,6 +17,7 @@ __all__ = [
     "UnsupportedError",
     "function_source",
     "parsed",
+    "place_of",
     "source_of",
     "types_of_comment",
 ]
@@ -134,6 +135,12 @@ def source_of(function: Any) -> tuple[Source, ast.FunctionDef | ast.ClassDef]:
             fix="write lambdas and coroutines as functions",
         )
     return source, found
+
+
+def place_of(function: Any) -> Place:
+    """Where a function begins, as far as Python knows."""
+    code = function.__code__
+    return Place(Source("", code.co_filename, code.co_firstlineno))
 
 
 def function_source(function: Any) -> tuple[Source, ast.FunctionDef]:

@@ -327,7 +327,8 @@ FUNCTIONS = {
     for one in (
         relu, relu6, hardtanh, leaky_relu, elu, celu, selu, silu, mish, hardswish, hardsigmoid, threshold, rrelu, glu,
         tanhshrink, softsign, softmax, log_softmax, softmin, dropout, alpha_dropout, batch_norm, instance_norm,
-        group_norm, layer_norm, normalize, embedding, embedding_bag, cross_entropy, nll_loss, mse_loss, l1_loss, smooth_l1_loss,
+        group_norm, layer_norm, normalize, embedding, embedding_bag, cross_entropy, nll_loss, mse_loss, l1_loss,
+        smooth_l1_loss,
         huber_loss, binary_cross_entropy, binary_cross_entropy_with_logits, kl_div,
     )
 }  # fmt: skip

@@ -1,6 +1,7 @@
 """What is scripted: functions, classes, modules, and what the names of Python mean in them.
 
 resolving.py    the names of a Python function
+namespaces.py   polyad's own functions and modules among them
 program.py      what has been scripted
 functions.py    `ScriptFunction` and methods
 classes.py      classes and interfaces

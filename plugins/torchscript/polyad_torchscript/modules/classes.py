@@ -8,7 +8,7 @@ from typing import Any
 
 from polyad import nn
 
-from ..language.source import UnsupportedError, source_of
+from ..language.source import UnsupportedError, place_of, source_of
 from ..types import types as t
 from ..types.annotations import qualified_name
 from .functions import ScriptMethod
@@ -94,15 +94,10 @@ def _declare_property(
 
 def script_interface(program: Any, cls: Any, frame_names: Any = None) -> t.InterfaceType:
     """The type of an interface: what its methods take and give; their bodies are not looked at."""
-    source, node = source_of(cls)
-    assert isinstance(node, ast.ClassDef)
     resolver = Resolver(program, names_seen_by(cls, {**(frame_names or {}), cls.__name__: cls}), cls)
     made = t.InterfaceType(qualified_name(cls), is_module=issubclass(cls, nn.Module), python=cls)
     program.register(cls, made)
-    for one in node.body:
-        if isinstance(one, ast.FunctionDef):
-            signature = resolver.signature(one, source, made)
-            if signature.result is None:
-                signature.result = t.TENSOR
-            made.methods[one.name] = signature
+    for name, function in vars(cls).items():
+        if inspect.isfunction(function):
+            made.methods[name] = program.declared_signature(function, resolver, place_of(function), made)
     return made

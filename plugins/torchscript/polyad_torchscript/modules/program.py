@@ -18,7 +18,8 @@ from ..types import types as t
 from ..types.annotations import qualified_name
 from .functions import ScriptFunction
 from .marks import mark_of
-from .resolving import Resolver, TorchValue
+from .namespaces import TorchValue
+from .resolving import Resolver
 
 __all__ = ["PROGRAM", "Program", "names_seen_by"]
 
@@ -89,7 +90,7 @@ class Program:
         self, function: Any, mark: str, resolver: Resolver, name: str, place: Place, self_type: Any = None
     ) -> Value:
         """A function that is called as Python, or not at all."""
-        signature = self._python_signature(
+        signature = self.declared_signature(
             function, Resolver(self, names_seen_by(function, resolver.names)), place, self_type
         )
         if mark == "unused":
@@ -100,9 +101,10 @@ class Program:
             return PythonValue(refuse, signature)
         return PythonValue(function, signature)
 
-    def _python_signature(
+    def declared_signature(
         self, function: Any, resolver: Resolver, place: Place, self_type: Any = None
     ) -> tree.Signature:
+        """What a function takes and gives by its annotations; what is not annotated is a tensor."""
         signature = inspect.signature(function)
         arguments = []
         for position, one in enumerate(signature.parameters.values()):

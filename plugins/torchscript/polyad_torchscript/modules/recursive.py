@@ -29,8 +29,9 @@ from ..types import types as t
 from ..types.annotations import AnnotationError, qualified_name, type_of_annotation, type_of_constant
 from .functions import ScriptFunction, ScriptMethod
 from .marks import mark_of
+from .namespaces import TorchValue
 from .program import PROGRAM, names_seen_by
-from .resolving import Resolver, TorchValue
+from .resolving import Resolver
 
 __all__ = ["RecursiveScriptModule", "ScriptModule", "method_of", "module_type", "script_module"]
 
@@ -327,7 +328,7 @@ def _add_attribute(type: t.ClassType, name: str, value: Any, hints: dict[str, An
         type.attributes[name] = type_of_annotation(value.type, lambda one: PROGRAM._classes.get(one))
         return
     if isinstance(value, (python_types.FunctionType, python_types.BuiltinFunctionType, ScriptFunction)) or (
-        callable(value) and not isinstance(value, (Module, polyad.Tensor, *_TYPES))
+        callable(value) and not isinstance(value, (Module, polyad.Tensor, *_CLASSES))
     ):
         type.constants[name] = value
         return
@@ -345,7 +346,7 @@ def _add_attribute(type: t.ClassType, name: str, value: Any, hints: dict[str, An
     type.attributes[name] = inferred
 
 
-_TYPES = (type,)
+_CLASSES = (type,)
 
 
 def _add_class_members(made: t.ClassType, cls: Any) -> None:

@@ -25,8 +25,9 @@ from ..types import types as t
 from ..types.annotations import type_of_constant
 from ..types.types import Type
 from .functions import ScriptFunction, ScriptMethod
+from .namespaces import ModuleValue, TorchValue
 from .program import PROGRAM
-from .resolving import ModuleValue, Resolver, TorchValue
+from .resolving import Resolver
 
 __all__ = ["TextResolver", "TextUnit"]
 

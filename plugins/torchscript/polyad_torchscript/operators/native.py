@@ -18,7 +18,7 @@ __all__ = ["result_of", "signature_of"]
 
 _INTS = t.ListType(t.INT)
 _FLOATS = t.ListType(t.FLOAT)
-_TYPES: dict[str, Type] = {
+_ANNOTATIONS: dict[str, Type] = {
     "Tensor": t.TENSOR, "int": t.INT, "float": t.union([t.FLOAT, t.INT]), "bool": t.BOOL, "str": t.STR, "None": t.NONE,
     "Number": t.union([t.NUMBER, t.BOOL]), "PerAxis": t.union([t.INT, _INTS]), "Dims": t.union([t.INT, _INTS, t.NONE]),
     "DType": t.DTYPE, "Device": t.union([t.DEVICE, t.STR]), "Sequence[Tensor]": t.ListType(t.TENSOR),
@@ -49,16 +49,16 @@ def read(annotation: Any) -> Type:
     if annotation is inspect.Signature.empty:
         return t.ANY
     text = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
-    if text in _TYPES:
-        return _TYPES[text]
+    if text in _ANNOTATIONS:
+        return _ANNOTATIONS[text]
     found = re.fullmatch(r"tuple\[(.*)\]", text)
     if found and "..." not in text and text.count("[") == 1:
         return t.TupleType(tuple([read(part) for part in found[1].split(", ")]))
     if " | " in text and "[" not in text.replace("Sequence[", ""):
         return t.union([read(part) for part in re.split(r" \| ", text)])
     parts = text.split(" | ")
-    if len(parts) > 1 and all(part in _TYPES for part in parts):
-        return t.union([_TYPES[part] for part in parts])
+    if len(parts) > 1 and all(part in _ANNOTATIONS for part in parts):
+        return t.union([_ANNOTATIONS[part] for part in parts])
     return t.ANY
 
 

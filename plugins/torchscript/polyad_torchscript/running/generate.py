@@ -33,7 +33,7 @@ _UNARY: dict[str, type[ast.unaryop]] = {
     "aten::__not__": ast.Not,
     "aten::bitwise_not": ast.Invert,
 }
-_CASTS: dict[str, Any] = {
+_CAST_FUNCTIONS: dict[str, Any] = {
     "aten::Int": int,
     "aten::Float": float,
     "aten::Bool": bool,
@@ -334,8 +334,8 @@ class Writer:
             return ast.Compare(left, [_COMPARE[name]()], [right])
         if name in _UNARY and len(given) == 1:
             return ast.UnaryOp(_UNARY[name](), self.expression(given[0]))  # type: ignore[arg-type]
-        if name in _CASTS and len(given) == 1:
-            return self.call(_CASTS[name], self.expression(given[0]), word=_CASTS[name].__name__)  # type: ignore[arg-type]
+        if name in _CAST_FUNCTIONS and len(given) == 1:
+            return self.call(_CAST_FUNCTIONS[name], self.expression(given[0]), word=_CAST_FUNCTIONS[name].__name__)  # type: ignore[arg-type]
         if name in ATTRIBUTES:
             return ast.Attribute(self.expression(given[0]), ATTRIBUTES[name], ast.Load())  # type: ignore[arg-type]
         first = given[0].type if given and given[0] is not None else None

@@ -22,7 +22,6 @@ from .values import error_of
 
 __all__ = ["ATTRIBUTES", "METHODS", "implementation"]
 
-_NUMBERS = (t.INT, t.FLOAT, t.BOOL, t.COMPLEX, t.NUMBER)
 
 ATTRIBUTES = {
     f"prim::{name}": name for name in (

@@ -378,7 +378,7 @@ def _implements(one: Type, interface: InterfaceType) -> bool:
     if isinstance(one, ClassType):
         if interface.is_module and not one.is_module:
             return False
-        find = one.method
+        find: Any = one.method
     elif isinstance(one, InterfaceType):
         find = one.methods.get
     else:
