@@ -237,6 +237,14 @@ def test_frozen_modules_have_constants_and_folded_norms():
         jit.freeze(model)
 
 
+def test_frozen_modules_read_what_was_of_others():
+    model = nn.TransformerEncoderLayer(4, 2, 8, batch_first=True).eval()
+    x = polyad.randn(2, 3, 4)
+    frozen = jit.freeze(jit.trace(model, x))
+    assert list(frozen.parameters()) == []
+    assert_close(frozen(x), model(x))
+
+
 def test_a_function_that_is_nobody_elses_is_written_for_readers_without_it():
     traced = jit.trace(Recurrent("LSTM"), polyad.randn(2, 5, 3))
     program = traced.save_to_buffer()

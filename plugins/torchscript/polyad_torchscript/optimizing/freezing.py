@@ -8,7 +8,7 @@ program.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from polyad.errors import ArgumentError, ArgumentTypeError, safe_repr
@@ -151,13 +151,21 @@ class _Freezing:
         frozen["training"] = ast.Constant(False)
         for item in node.body:
             if isinstance(item, ast.FunctionDef):
-                _Reading(item.args.args[0].arg, frozen).visit(item)
+                _Reading(item, one, frozen, self._constant_of).visit(item)
                 item.args.args[0].annotation = ast.parse(new.name, mode="eval").body
         node.body = [item for item in node.body if _field_of(item) is None or _field_of(item) in new.state]
         for word in ("__parameters__", "__buffers__"):
             _set_names(node, word, [name for name in _names_in(node, word) if name in new.state])
         ast.fix_missing_locations(node)
         return new
+
+    def _constant_of(self, one: ScriptObject, name: str) -> ast.expr | None:
+        """The constant that an attribute of another module has become."""
+        new = self._made.get(id(one))
+        if new is None or name in new.state or not isinstance(one.state, dict) or name not in one.state:
+            return None
+        value = one.state[name]
+        return None if isinstance(value, ScriptObject) else self._constant(value)
 
     def _constant(self, value: Any) -> ast.expr:
         if not isinstance(value, Tensor):
@@ -183,16 +191,48 @@ class _Freezing:
 
 
 class _Reading(ast.NodeTransformer):
-    """Puts constants in the place of attributes of ``self``."""
+    """Puts constants in the place of attributes of ``self``, and of modules within it."""
 
-    def __init__(self, me: str, constants: dict[str, ast.expr]) -> None:
-        self.me, self.constants = me, constants
+    def __init__(
+        self,
+        method: ast.FunctionDef,
+        one: ScriptObject,
+        constants: dict[str, ast.expr],
+        constant_of: Callable[[ScriptObject, str], ast.expr | None],
+    ) -> None:
+        self.me = method.args.args[0].arg
+        self.constants, self.constant_of = constants, constant_of
+        self.modules: dict[str, ScriptObject] = {self.me: one}
+        for node in ast.walk(method):  # the order of statements: a module has a name before it is used
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+                found = self._module(node.value)
+                if found is not None:
+                    self.modules[node.targets[0].id] = found
+
+    def _module(self, node: ast.expr) -> ScriptObject | None:
+        """The module that an expression is."""
+        if isinstance(node, ast.Name):
+            return self.modules.get(node.id)
+        name: Any = None
+        if isinstance(node, ast.Attribute):
+            owner, name = node.value, node.attr
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "getattr":
+            owner, name = node.args[0], getattr(node.args[1], "value", None)
+        else:
+            return None
+        held = self._module(owner)
+        found = held.state.get(name) if held is not None and isinstance(held.state, dict) else None
+        return found if isinstance(found, ScriptObject) else None
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        """``self.name``."""
-        if isinstance(node.value, ast.Name) and node.value.id == self.me and isinstance(node.ctx, ast.Load):
+        """``self.name``, or ``self.layer.name``."""
+        if not isinstance(node.ctx, ast.Load):
+            return self.generic_visit(node)
+        if isinstance(node.value, ast.Name) and node.value.id == self.me:
             return self.constants.get(node.attr, node)
-        return self.generic_visit(node)
+        owner = self._module(node.value)
+        found = None if owner is None else self.constant_of(owner, node.attr)
+        return self.generic_visit(node) if found is None else found
 
 
 def _field_of(item: ast.stmt) -> str | None:

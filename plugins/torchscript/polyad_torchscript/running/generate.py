@@ -299,7 +299,10 @@ class Writer:
         given = [self.expression(part) for part in one.arguments]
         has = one.object.type
         if one.name == "forward" and getattr(has, "is_module", False):
-            return ast.Call(object, given, [])
+            run = getattr(one.method, "run", None) if isinstance(has, t.ClassType) else None
+            if run is None:
+                return ast.Call(object, given, [])
+            return self.call(values.forward_caller(run), object, *given, word=_word_of(one.name))
         if isinstance(has, t.ClassType):
             return self.call(one.method.run, object, *given, word=_word_of(one.name))
         return self.call(values.method_caller(one.name), object, *given, word=_word_of(one.name))

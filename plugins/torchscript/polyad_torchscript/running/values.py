@@ -9,6 +9,7 @@ from typing import Any
 
 import polyad
 from polyad.base.dtypes import DType
+from polyad.base.state import state
 from polyad.errors import PolyadError
 
 from ..types import types as t
@@ -113,6 +114,22 @@ def constructor(of: t.ClassType) -> Callable[..., Any]:
         return made
 
     return construct
+
+
+@cache
+def forward_caller(run: Callable[..., Any]) -> Callable[..., Any]:
+    """What calls ``forward`` of a submodule, which *run* is: as a module where hooks or modes are to know."""
+
+    def call(module: Any, *given: Any) -> Any:
+        if module._call_hooks or state.watchers or state.modes:
+            return module(*given)
+        try:
+            return run(module, *given)
+        except PolyadError as error:
+            module._locate(error)
+            raise
+
+    return call
 
 
 @cache
