@@ -19,6 +19,7 @@ import numpy as np
 
 import polyad
 from polyad import Tensor
+from polyad.compiler import explain
 
 from .graph_passes import SEEDS, bits, described, function, gradients, outputs_of, program
 from .programs import leaves_of as values_of
@@ -103,6 +104,9 @@ def differences(number: int, seed: int) -> Iterator[tuple[str, str]]:
             if found[0] != found[1]:
                 yield way, f"program {number}, call {call}: {first_difference(*found)}"
                 break
+        words = explain(compiled)
+        if "a kernel failed" in words or "could not be written" in words:
+            yield way, f"program {number}: {words}"
 
 
 def first_difference(one: Any, other: Any) -> str:

@@ -40,7 +40,7 @@ from .recording import (
     mapped,
     memory_number,
 )
-from .tape import tape_for
+from .tape import give_up, tape_for
 
 
 class Branches:
@@ -392,6 +392,8 @@ class Run(Mode):
             rows, reason = self._by_tape(recording, begin, end)
             if not rows:
                 self._by_calls(recording, begin, end)
+                if reason.startswith("a kernel failed"):
+                    give_up(recording, begin, end, reason)
         except BaseException:
             self._broken, self.matching = True, False
             raise
@@ -425,7 +427,8 @@ class Run(Mode):
         tape, reason = tape_for(recording, begin, end, alive)
         if tape is None:
             return 0, reason
-        return (tape.rows, "") if tape.run(self) else (0, "a kernel failed")
+        failed = tape.run(self)
+        return (0, failed) if failed else (tape.rows, "")
 
     def _by_calls(self, recording: Recording, begin: int, end: int) -> None:
         """Carry out the calls themselves, in their order; pending tensors become what these give."""

@@ -49,6 +49,13 @@ class NoTape(Exception):
     """Why a stretch has no tape."""
 
 
+def give_up(recording: Recording, begin: int, end: int, reason: str) -> None:
+    """Have no tape for a stretch any more, since one failed where the calls themselves did not."""
+    for key in list(recording.tapes):
+        if key[:2] == (begin, end):
+            recording.tapes[key] = reason
+
+
 def tape_for(recording: Recording, begin: int, end: int, alive: tuple[int, ...]) -> tuple[Tape | None, str]:
     """The tape of the calls from *begin* to *end*, after which the tensors *alive* are shown; or why there is none."""
     key = begin, end, alive
@@ -90,25 +97,25 @@ class Tape:
         exec(compile(self.source, name, "exec"), scope)
         self._function: Callable[..., Any] = scope["tape"]
 
-    def run(self, run: Run) -> bool:
-        """Carry the calls out; False if that cannot be done, and nothing has been changed."""
+    def run(self, run: Run) -> str:
+        """Carry the calls out; says why if that cannot be done, and nothing has been changed then."""
         tensors = [run._tensor(number) for number in self.inputs]
         if any(tensor is None or tensor._array.__class__ is PendingArray for tensor in tensors):
-            return False
+            return "a tensor that it reads is gone"
         wrote: list[bool] = []
         state.grad_enabled, state.autocast = False, None
         state.modes = state.no_modes = UNDER_INFERENCE if self.inference else NO_MODES
         try:
             self._function(run, tensors, run._args, wrote)
-        except Exception:
+        except Exception as error:
             if wrote:
                 raise
-            return False  # the calls themselves say what is wrong
+            return f"a kernel failed: {type(error).__name__}: {error}"  # the calls themselves say what is wrong
         for number, name, shape, type_ in self._histories:
             tensor = run._tensor(number)
             if tensor is not None:
                 tensor._node = spent_node(name, shape, type_)
-        return True
+        return ""
 
 
 class _Writer:

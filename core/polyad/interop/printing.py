@@ -21,6 +21,7 @@ from ..errors import ArgumentError, safe_repr, wrong_type
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
+from ..tensor.pending import settle
 
 
 @dataclass
@@ -213,6 +214,7 @@ def _suffixes(tensor: Tensor) -> list[str]:
 def tensor_repr(tensor: Tensor) -> str:
     """The repr of a tensor. The class stands before the elements if it is the user's own."""
     name = type(tensor).__name__ if type(tensor) in SEEN else "tensor"
+    settle(tensor)
     if not tensor._type.backend.holds_data:
         return _framed(tensor, f"{name}(...", len(name) + len("("))
     indent = len(name) + len("(")

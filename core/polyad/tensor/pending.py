@@ -12,6 +12,7 @@ Who reads a shape, a dtype or ``requires_grad`` computes nothing.
 
 from __future__ import annotations
 
+import operator
 import weakref
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -78,6 +79,37 @@ class PendingArray:
 
     def __len__(self) -> int:
         return self.shape[0]
+
+
+def _delegate(name: str) -> None:
+    def call(self: PendingArray, *args: Any) -> Any:
+        return getattr(operator, name)(self.settled(), *args)
+
+    setattr(PendingArray, f"__{name.rstrip('_')}__", call)
+
+
+# Python looks these up in the class alone, and has answers of its own for some.
+for _name in (
+    "add",
+    "sub",
+    "mul",
+    "truediv",
+    "matmul",
+    "pow",
+    "neg",
+    "and_",
+    "or_",
+    "eq",
+    "ne",
+    "lt",
+    "le",
+    "gt",
+    "ge",
+):
+    _delegate(_name)
+PendingArray.__hash__ = object.__hash__  # type: ignore[method-assign]
+PendingArray.__bool__ = lambda self: bool(self.settled())  # type: ignore[attr-defined]
+PendingArray.__iter__ = lambda self: iter(self.settled())  # type: ignore[attr-defined]
 
 
 _types: dict[TensorType, TensorType] = {}
