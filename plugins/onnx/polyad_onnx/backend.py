@@ -1,8 +1,12 @@
 """polyad as one of ONNX's backends: what `onnx.backend.test` and programs written against `onnx.backend.base` call.
 
->>> import onnx.parser >>> import numpy as np >>> from polyad.onnx import backend >>> model =
-onnx.parser.parse_model('<ir_version: 8, opset_import: ["": 17]> agraph (float[2] x) => (float[2] y) {y = Neg(x)}')
->>> backend.run_model(model, [np.ones(2, np.float32)]) [array([-1., -1.], dtype=float32)]
+>>> import onnx.parser
+>>> import numpy as np
+>>> from polyad.onnx import backend
+>>> graph = "agraph (float[2] x) => (float[2] y) {y = Neg(x)}"
+>>> model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["": 17]> {graph}')
+>>> backend.run_model(model, [np.ones(2, np.float32)])
+[array([-1., -1.], dtype=float32)]
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ class ElementType:
     """NumPy's, where it is not the one that polyad's gives."""
 
 
-_TYPES = [
+_ELEMENT_TYPES = [
     ElementType(T.FLOAT, "float", polyad.float32),
     ElementType(T.UINT8, "uint8", polyad.uint8),
     ElementType(T.INT8, "int8", polyad.int8),
@@ -65,9 +65,9 @@ _TYPES = [
     ElementType(T.INT2, "int2", polyad.int8, 2, ml_dtypes.int2),
     ElementType(T.FLOAT4E2M1, "float4e2m1", polyad.float32, 0, ml_dtypes.float4_e2m1fn),
 ]
-_BY_CODE = {each.code: each for each in _TYPES}
-_BY_DTYPE = {each.dtype: each for each in reversed(_TYPES)}
-_WIDER = {each.array_dtype: each for each in _TYPES if each.array_dtype is not None}
+_BY_CODE = {each.code: each for each in _ELEMENT_TYPES}
+_BY_DTYPE = {each.dtype: each for each in reversed(_ELEMENT_TYPES)}
+_WIDER = {each.array_dtype: each for each in _ELEMENT_TYPES if each.array_dtype is not None}
 
 
 class NoSuchType(PolyadError, NotImplementedError):

@@ -68,7 +68,7 @@ class _Fusion:
             x, weight = matmul.inputs
             turned = self.made_by(weight, "Transpose")
             if turned is not None and len(self.shapes.get(turned.inputs[0], ())) == 2:
-                weight, call, features = turned.inputs[0], _linear, 0
+                weight, call, features = turned.inputs[0], _apply_linear, 0
             else:
                 turned, call, features = None, _linear_of_transposed, 1
             shape = self.shapes.get(weight, ())
@@ -128,7 +128,7 @@ class _Fusion:
         last.call, last.inputs, last.operator = F.gelu, (x,), "Gelu"
 
 
-def _linear(x: Tensor, weight: Tensor, bias: Tensor) -> Any:
+def _apply_linear(x: Tensor, weight: Tensor, bias: Tensor) -> Any:
     return F.linear(x, weight, bias)
 
 

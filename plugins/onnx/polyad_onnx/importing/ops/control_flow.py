@@ -14,7 +14,7 @@ from ..operators import REQUIRED, Compute, Node, operator
 __all__: list[str] = []
 
 
-def _one(made: list[Any]) -> Any:
+def _single_or_all(made: list[Any]) -> Any:
     return made[0] if len(made) == 1 else made
 
 
@@ -28,7 +28,7 @@ def conditional(node: Node) -> Compute:
     then, otherwise = node.graph("then_branch", REQUIRED), node.graph("else_branch", REQUIRED)
 
     def call(condition: Any, *outer: Any) -> Any:
-        return _one((then if condition[0] else otherwise).run((), outer))
+        return _single_or_all((then if condition[0] else otherwise).run((), outer))
 
     return call
 
@@ -59,7 +59,7 @@ def loop(node: Node) -> Compute:
                 column.append(value)
         empty = [polyad.zeros(0, device=node.device)] * scanned
         stacked = [polyad.stack(column) if column else none for column, none in zip(columns, empty, strict=True)]
-        return _one([*state, *stacked])
+        return _single_or_all([*state, *stacked])
 
     return call
 
@@ -102,7 +102,7 @@ def scan(node: Node) -> Compute:
         for column, axis, turned in zip(columns, out_axes, out_backwards, strict=True):
             ordered = column[::-1] if turned else column
             stacked.append(polyad.stack(ordered, axis) if ordered else polyad.zeros(0, device=node.device))
-        return _one([*state, *stacked])
+        return _single_or_all([*state, *stacked])
 
     return call
 
@@ -134,6 +134,6 @@ def scan_of_batches(node: Node) -> Compute:
             one([each[row] for each in values[:carried]], [each[row] for each in values[carried:]], outer)
             for row in range(values[0].shape[0])
         ]
-        return _one([polyad.stack(column) for column in zip(*rows, strict=True)])
+        return _single_or_all([polyad.stack(column) for column in zip(*rows, strict=True)])
 
     return call

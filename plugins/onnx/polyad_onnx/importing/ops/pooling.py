@@ -23,7 +23,7 @@ LARGEST_WITH_PLACES: dict[int, Any] = {
 }
 
 
-def _ends(x: Tensor, kernel: list[int], window: Any, rounded_up: bool) -> tuple[list[int], ...]:
+def _padding_at_ends(x: Tensor, kernel: list[int], window: Any, rounded_up: bool) -> tuple[list[int], ...]:
     """The window, and padding at the ends: what the node says, and what the last of a rounded-up count needs."""
     strides, dilations, before, after = window
     more = []
@@ -46,7 +46,7 @@ def max_pool(node: Node) -> Compute:
 
     def call(x: Tensor) -> Any:
         window = windows.at(x.shape[2:], kernel)
-        strides, dilations, before, after, ends = _ends(x, kernel, window, rounded_up)
+        strides, dilations, before, after, ends = _padding_at_ends(x, kernel, window, rounded_up)
         small = x.dtype in (polyad.int8, polyad.uint8)
         data = x.to(polyad.float32) if small else x
         simple = before == after and not rounded_up and all(2 * b <= k for b, k in zip(before, kernel, strict=True))
@@ -87,7 +87,7 @@ def average_pool(node: Node) -> Compute:
 
     def call(x: Tensor) -> Tensor:
         window = windows.at(x.shape[2:], kernel)
-        strides, dilations, before, after, ends = _ends(x, kernel, window, rounded_up)
+        strides, dilations, before, after, ends = _padding_at_ends(x, kernel, window, rounded_up)
         plain = all(each == 1 for each in dilations)
         if (
             plain
@@ -118,7 +118,7 @@ def lp_pool(node: Node) -> Compute:
     power, rounded_up = node.integer("p", 2), bool(node.integer("ceil_mode", 0))
 
     def call(x: Tensor) -> Tensor:
-        strides, dilations, before, _, ends = _ends(x, kernel, windows.at(x.shape[2:], kernel), rounded_up)
+        strides, dilations, before, _, ends = _padding_at_ends(x, kernel, windows.at(x.shape[2:], kernel), rounded_up)
         summed = _window_sums(padded(x.abs() ** power, before, ends), kernel, strides, dilations)
         return summed ** (1 / power)
 

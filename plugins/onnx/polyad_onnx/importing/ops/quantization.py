@@ -24,7 +24,7 @@ EXACT = 256
 """How many products of two numbers below 256 have a sum that float32 holds exactly."""
 
 
-def _spread(each: Tensor, x: Tensor, axis: int, block: int) -> Tensor:
+def _shaped(each: Tensor, x: Tensor, axis: int, block: int) -> Tensor:
     """Scales or zero points, for all, for places along an axis or for blocks of it, in a shape to go with *x*."""
     if each.numel() == 1:
         return each.reshape(())
@@ -67,8 +67,8 @@ def quantize_linear(node: Node) -> Compute:
         dtype = wide or (scale.dtype if scale.dtype.computes else polyad.float32)
         if not x.dtype.is_floating_point or dtype.itemsize < 4:
             dtype = polyad.float32
-        by = _spread(scale.to(dtype), x, axis, block)
-        shift = None if zero is None else _spread(_numbers(zero), x, axis, block)
+        by = _shaped(scale.to(dtype), x, axis, block)
+        shift = None if zero is None else _shaped(_numbers(zero), x, axis, block)
         return quantized(x.to(dtype) / by, shift, made, saturate)
 
     return call
@@ -89,8 +89,8 @@ def dequantize_linear(node: Node) -> Compute:
         wide = polyad.float32 if scale.dtype is not polyad.float64 else polyad.float64
         made = x.to(wide)
         if zero is not None:
-            made = made - _spread(zero.to(wide), x, axis, block)
-        return (made * _spread(scale.to(wide), x, axis, block)).to(result)
+            made = made - _shaped(zero.to(wide), x, axis, block)
+        return (made * _shaped(scale.to(wide), x, axis, block)).to(result)
 
     return call
 
@@ -180,8 +180,8 @@ def qlinear_matmul(node: Node) -> Compute:
     ) -> Tensor:
         right = prepared.of(b, b_zero, make=lambda b, zero: less_zero_point(b, zero, -1))
         made = _exact_product(less_zero_point(a, a_zero, -2), right).to(polyad.float32)
-        by = _spread(a_scale.float(), a, -2, 0) * _spread(b_scale.float(), b, -1, 0) / _spread(scale.float(), a, -2, 0)
-        return quantized(made * by, _spread(zero, a, -2, 0), of_dtype(zero.dtype))
+        by = _shaped(a_scale.float(), a, -2, 0) * _shaped(b_scale.float(), b, -1, 0) / _shaped(scale.float(), a, -2, 0)
+        return quantized(made * by, _shaped(zero, a, -2, 0), of_dtype(zero.dtype))
 
     return call
 
@@ -215,7 +215,7 @@ def qlinear_conv(node: Node) -> Compute:
         kernel = prepared.of(w, w_zero, make=lambda w, zero: less_zero_point(w, zero, 0))
         shift = None if bias is None else bias.to(polyad.float32)
         made = convolved(less_zero_point(x, x_zero, 1), kernel, shift, windows, groups)
-        by = _spread((x_scale.float() * w_scale.float() / scale.float()), made, 1, 0)
+        by = _shaped((x_scale.float() * w_scale.float() / scale.float()), made, 1, 0)
         return quantized(made * by, zero, of_dtype(zero.dtype))
 
     return call
