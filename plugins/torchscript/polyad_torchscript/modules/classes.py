@@ -55,9 +55,12 @@ def _declare(program: Any, made: t.ClassType, cls: Any, node: ast.ClassDef, sour
         if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name):
             made.attributes[one.target.id] = resolver.annotation(one.annotation, source.place(one), source)
     functions.sort(key=lambda one: one.name != "__init__")
-    if hasattr(cls, "__dataclass_fields__"):
+    writes_init = any(one.name == "__init__" for one in functions)
+    if hasattr(cls, "__dataclass_fields__") and not writes_init:
         raise UnsupportedError(
-            f"script: {cls.__name__}: dataclasses aren't supported", source.place(node), fix="write __init__"
+            f"script: {cls.__name__}: dataclasses without an __init__ of their own aren't supported",
+            source.place(node),
+            fix="write __init__",
         )
     for one in functions:
         python = inspect.getattr_static(cls, one.name)
