@@ -42,6 +42,7 @@ from .tracing import (
     optimize_for_inference,
     save,
     set_fusion_strategy,
+    strict_fusion,
     trace,
     trace_module,
 )
@@ -96,6 +97,7 @@ __all__ = [
     "script_if_tracing",
     "script_method",
     "set_fusion_strategy",
+    "strict_fusion",
     "trace",
     "trace_module",
     "unused",

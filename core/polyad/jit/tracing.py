@@ -290,6 +290,22 @@ def onednn_fusion_enabled() -> bool:
     return False
 
 
+class strict_fusion:
+    """A context that changes nothing: PyTorch's compiler tells by it what it could not fuse, and there is none here.
+
+    >>> import polyad
+    >>> with polyad.jit.strict_fusion():
+    ...     print(polyad.ones(1) + 1)
+    tensor([2.])
+    """
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        pass
+
+
 def export_opnames(m: Any) -> list[str]:
     """The names of the operators that *m*, a scripted or traced module, calls, in order of the alphabet.
 
