@@ -16,6 +16,7 @@ from ..base.state import NO_MODES, UNDER_INFERENCE, state
 from ..dispatch.effects import Effect
 from ..dispatch.modes import Mode
 from ..dispatch.op import Op
+from ..dispatch.structure import Pointwise
 from ..errors import NotSupported, TransformError
 from ..history import node as history
 from ..history.node import Leaf, PendingNode
@@ -83,9 +84,11 @@ class Branches:
         self.steps[place] = call.op, step_of(call, after)
 
     def find_looser(self, op: Op | Effect, args: tuple[Any, ...], run: Run) -> tuple[Branches, int, Any] | None:
-        """The call that *args* are those of but for some floats, with these freed. What such a call gives does not look
-        otherwise for other numbers; where it records history, what backward computes with may be another number.
+        """The call that *args* are those of but for some floats, with these freed. Where a call records history, what
+        backward computes with may be another number, so that such calls are recorded anew.
         """
+        if isinstance(op, Op) and not isinstance(op.structure, Pointwise):
+            return None  # a number may be a size
         for place, (call, _) in enumerate(self._calls):
             if call.op is op and call.kind is Kind.PROMISED and not call.recorded:
                 found = looser(call.args, args, run)

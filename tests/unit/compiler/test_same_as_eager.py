@@ -204,6 +204,16 @@ class TestPrograms:
 
         both(make, *[(torch.randn(3), 0.1 / (1 + number)) for number in range(12)])
 
+    def test_numbers_that_are_sizes(self):
+        def make():
+            def step(x, scale):
+                y = F.interpolate(x, scale_factor=scale, mode="bilinear")
+                return y.shape, y, torch.arange(0.0, 1.0, 0.5 / scale), x * scale
+
+            return step, lambda: None
+
+        both(make, *[(torch.randn(1, 1, 4, 4), scale) for scale in (1.5, 2.0, 2.5, 1.5, 2.0)])
+
     def test_schedules(self):
         def make():
             net = perceptron()
