@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     from ..errors import PolyadError
 
     try:
-        path = _written(arguments)
+        path = _write_program(arguments)
     except PolyadError as error:
         print(f"polyad {error}", file=sys.stderr)
         return 1
@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _written(arguments: argparse.Namespace) -> Path:
+def _write_program(arguments: argparse.Namespace) -> Path:
     from .. import export
     from ..errors import OptionError
 

@@ -133,7 +133,7 @@ def load(
         )
     try:
         _check_fields(content)
-        program = _program(content)
+        program = _program_of_file(content)
     except _Wrong as error:
         raise SerializationError(f"{where} is damaged: {error}", fix="use another copy of the file") from None
     except InvalidGraph as error:
@@ -190,7 +190,7 @@ def _check_fields(content: Mapping[str, Any]) -> None:
         raise _Wrong("graph is no text")
 
 
-def _program(content: Mapping[str, Any]) -> ExportedProgram:
+def _program_of_file(content: Mapping[str, Any]) -> ExportedProgram:
     tensors: dict[str, Tensor] = dict(content["tensors"])
     for name, first in content["same"].items():
         if first not in content["tensors"] or name in tensors:

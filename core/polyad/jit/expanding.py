@@ -78,9 +78,9 @@ def _promoted(op: Op, args: tuple[Any, ...]) -> tuple[Any, ...]:
     found = list(args)
     for place, dtype in enumerate(casts):
         if dtype is not None:
-            found[place] = replace(args[place], Tensor, partial(_converted, dtype=dtype))
+            found[place] = replace(args[place], Tensor, partial(_in_dtype, dtype=dtype))
     return tuple(found)
 
 
-def _converted(tensor: Tensor, dtype: DType) -> Any:
+def _in_dtype(tensor: Tensor, dtype: DType) -> Any:
     return tensor.to(dtype)

@@ -336,10 +336,10 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         args = (args[0].device, args[0].dtype, *args[1:])
     if not isinstance(self, SparseTensor):
         return self.to(*args, **kwargs)
-    return _converted(self, unpack(self).to(*args, **kwargs))
+    return _with_values(self, unpack(self).to(*args, **kwargs))
 
 
-def _converted(tensor: SparseTensor, values: Tensor) -> SparseTensor:
+def _with_values(tensor: SparseTensor, values: Tensor) -> SparseTensor:
     pattern = tensor._pattern.moved(values.device)
     same = values.dtype is tensor.dtype and pattern is tensor._pattern and values.data_ptr() == tensor._held.data_ptr()
     return tensor if same else pack(values, pattern)
@@ -347,7 +347,7 @@ def _converted(tensor: SparseTensor, values: Tensor) -> SparseTensor:
 
 def _conversion(name: str) -> None:
     def converted(self: SparseTensor, *args: Any, **kwargs: Any) -> Any:
-        return _converted(self, getattr(unpack(self), name)(*args, **kwargs))
+        return _with_values(self, getattr(unpack(self), name)(*args, **kwargs))
 
     converted.__name__ = name
     answers(name)(converted)

@@ -358,8 +358,8 @@ def interpolate(
 
     *align_corners* (not for the modes that copy or average) says whether the corners' centres or their outer edges
     coincide. A given scale_factor is also the scale computed with, unless *recompute_scale_factor*. *antialias* widens
-    the filters of "bilinear", "bicubic" and "lanczos" where the result is smaller. Floating point, and uint8 in the modes nearest,
-    bilinear and bicubic; float16 and bfloat16 are added up in float32.
+    the filters of "bilinear", "bicubic" and "lanczos" where the result is smaller. Floating point, and uint8 in the
+    modes nearest, bilinear and bicubic; float16 and bfloat16 are added up in float32.
 
     Raises ValueError for settings that do not go together, NotImplementedError for a mode that does not suit the
     number of dimensions, RuntimeError for other sizes and dtypes.
