@@ -287,11 +287,6 @@ class _Writer:
     def _line(self, text: str, used: set[str], made: set[str]) -> None:
         self._lines.append((text, used, made))
 
-    def _define(self, value: int, made: bool) -> tuple[str, str]:
-        """The names of the array and of the tensor of a value that a row makes."""
-        root = self._root(value)
-        return f"a{root}", f"t{root}"
-
     def _made_array(self, value: int) -> None:
         """Note that a row has made the array of *value*; who shows it gets it."""
         root = self._root(value)
