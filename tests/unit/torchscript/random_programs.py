@@ -178,11 +178,11 @@ def program(seed: int) -> str:
 
 
 def outcome(function: Any, *given: Any) -> Any:
-    """What a function gives, or the kind of what it raises: an infinity cannot be made an int."""
+    """What a function gives, or the kind of what it raises: an infinity or a NaN cannot be made an int."""
     try:
         return function(*given)
-    except OverflowError:
-        return OverflowError
+    except (OverflowError, ValueError) as error:
+        return OverflowError if isinstance(error, OverflowError) else ValueError
 
 
 def compare(seed: int) -> None:

@@ -159,16 +159,20 @@ def parsed(text: str) -> ast.Module:
         return ast.parse(text)
 
 
-def types_of_comment(node: ast.FunctionDef, place: Place) -> tuple[list[ast.expr], ast.expr] | None:
-    """The types of the arguments and of the result that the comment ``# type: (int) -> int`` says, None without one."""
+def types_of_comment(node: ast.FunctionDef, place: Place) -> tuple[list[ast.expr], ast.expr | None] | None:
+    """The types of the arguments and of the result that the comment ``# type: (int) -> int`` says, None without one.
+
+    The result may be left out.
+    """
     if node.type_comment is None:
         return None
+    has_result = "->" in node.type_comment
     try:
-        found = ast.parse(node.type_comment, mode="func_type")
+        found = ast.parse(node.type_comment + ("" if has_result else " -> None"), mode="func_type")
     except SyntaxError:
         raise CompileError(f"script: the type comment of {node.name} cannot be read: {node.type_comment}", place,
                            fix="write # type: (int, Tensor) -> Tensor") from None  # fmt: skip
-    return found.argtypes, found.returns
+    return found.argtypes, found.returns if has_result else None
 
 
 def _dedented(lines: list[str], indent: int) -> str:
