@@ -291,10 +291,25 @@ class _Loading:
         return found
 
     def tensor(
-        self, storage: Any, offset: Any, shape: Any, strides: Any, requires_grad: Any = False, *rest: Any
+        self,
+        storage: Any,
+        offset: Any,
+        shape: Any,
+        strides: Any,
+        requires_grad: Any = False,
+        hooks: Any = None,
+        metadata: Any = None,
+        *_: Any,
     ) -> Any:
-        """``torch._utils._rebuild_tensor`` and its second version."""
-        return self._view(storage, offset, shape, strides, requires_grad, None)
+        """``torch._utils._rebuild_tensor`` and its second version: what it shows may be conjugated, or negated."""
+        if metadata is None or not isinstance(metadata, dict):
+            return self._view(storage, offset, shape, strides, requires_grad, None)
+        found = self._view(storage, offset, shape, strides, False, None)
+        if isinstance(found, Pending):
+            return found
+        found = found.conj() if metadata.get("conj") is True else found
+        found = found.neg() if metadata.get("neg") is True else found
+        return found.detach().requires_grad_(requires_grad is True)
 
     def tensor_of_dtype(
         self, storage: Any, offset: Any, shape: Any, strides: Any, requires_grad: Any, hooks: Any, dtype: Any, *_: Any

@@ -304,3 +304,26 @@ def test_how_pytorch_is_told_to_pickle(tmp_path) -> None:
             call()
     with pytest.raises(TypeError, match="pickle_protocol is str, not an int"):
         polyad.save(state, path, pickle_protocol="2")
+
+
+@pytest.mark.parametrize("lazily", ["conj", "neg"])
+def test_what_pytorch_saved_as_conjugated_or_negated_comes_back_so(lazily: str) -> None:
+    """PyTorch writes such a view as its memory, and in the tensor's last argument what is to be done to it."""
+    x = polyad.tensor([1.0 + 2j, 3.0 - 4j])
+    old, new = io.BytesIO(), io.BytesIO()
+    polyad.save({"x": x}, old, format="torch")
+    with zipfile.ZipFile(old) as source, zipfile.ZipFile(new, "w") as target:
+        for name in source.namelist():
+            data = source.read(name)
+            if name.endswith("data.pkl"):
+                ordered = b"ccollections\nOrderedDict\n"
+                at = data.index(ordered)
+                end = data.index(b"R", at)  # of the call that makes the empty table of hooks; then the arguments end
+                word = lazily.encode()
+                flag = b"}X" + struct.pack("<I", len(word)) + word + b"\x88s"
+                assert data[end + 1 : end + 2] in (b"t", b"q")
+                cut = end + 1 if data[end + 1 : end + 2] == b"t" else end + 3
+                data = data[:cut] + flag + data[cut:]
+            target.writestr(name, data)
+    new.seek(0)
+    assert polyad.equal(polyad.load(new)["x"], x.conj() if lazily == "conj" else -x)
