@@ -328,7 +328,7 @@ def _add_attribute(type: t.ClassType, name: str, value: Any, hints: dict[str, An
         type.attributes[name] = type_of_annotation(value.type, lambda one: PROGRAM._classes.get(one))
         return
     if isinstance(value, (python_types.FunctionType, python_types.BuiltinFunctionType, ScriptFunction)) or (
-        callable(value) and not isinstance(value, (Module, polyad.Tensor, type))
+        callable(value) and not inspect.isclass(value) and not isinstance(value, (Module, polyad.Tensor))
     ):
         type.constants[name] = value
         return
