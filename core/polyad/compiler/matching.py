@@ -131,6 +131,7 @@ class Run(Mode):
     Attributes:
         matching: whether all calls so far were in a recording.
         taped, called: how many calls were carried out by tapes, and by themselves.
+        gains: whether a tape left work out.
         looser: the call that the run differed from in numbers alone, with these freed.
         ends: why the stretches ended, with how many calls they had and whether a tape ran them.
     """
@@ -141,6 +142,7 @@ class Run(Mode):
     def __init__(self, begin: Branches, most: int, lock: Any, whole: bool = False, strict: bool = False) -> None:
         self.matching = True
         self.taped = self.called = 0
+        self.gains = False
         self.ends: list[Stretch] = []
         self.differed = ""
         self.looser: tuple[Branches, int, Any] | None = None
@@ -431,6 +433,7 @@ class Run(Mode):
         if tape is None:
             return 0, reason
         failed = tape.run(self)
+        self.gains = self.gains or tape.gains
         return (0, failed) if failed else (tape.rows, "")
 
     def _by_calls(self, recording: Recording, begin: int, end: int) -> None:

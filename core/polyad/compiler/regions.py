@@ -43,7 +43,7 @@ class Program:
         self.wants = True
         self.tries = 0
         self.runs = 0
-        self.gained = 0
+        self.gains = False
 
 
 _regions: weakref.WeakSet[Region] = weakref.WeakSet()
@@ -130,7 +130,7 @@ class Region:
             self._locks.append(lock)
             program.last = run
             program.runs += 1
-            program.gained += run.taped
+            program.gains = program.gains or run.gains
             self._learn(program, run)
 
     def _learn(self, program: Program, run: Run) -> None:
@@ -153,9 +153,9 @@ class Region:
                     f"at {run.differed}; it runs op by op from now on",
                     UserWarning,
                 )
-        elif program.runs >= 2 and not program.gained:
+        elif program.runs >= 2 and not program.gains:
             reasons = [stretch.reason for stretch in run.ends if stretch.reason]
-            program.plain = reasons[0] if reasons else "nothing is computed"
+            program.plain = reasons[0] if reasons else "no calls become one kernel, and no backward is in it"
 
 
 def may_begin() -> bool:

@@ -13,6 +13,7 @@ Invariant: a tape that fails before it has written to memory from outside has ch
 from __future__ import annotations
 
 import linecache
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -74,6 +75,10 @@ def tape_for(recording: Recording, begin: int, end: int, alive: tuple[int, ...])
     return (None, found) if isinstance(found, str) else (found, "")
 
 
+LARGE = 1 << 14
+"""Elements from which a shared kernel saves more than it costs to compare its calls."""
+
+
 class Tape:
     """A stretch of a run.
 
@@ -81,6 +86,7 @@ class Tape:
         source: the text of the function.
         rows: how many calls it makes.
         fused: how many ops share a kernel with others.
+        gains: whether it leaves work out: ops on large tensors share kernels, or a backward pass needs no history.
         inputs: numbers of the tensors that it reads or writes and has not made.
     """
 
@@ -88,6 +94,7 @@ class Tape:
         writer = _Writer(recording, begin, end, alive)
         self.source, scope = writer.written()
         self.rows, self.fused = writer.rows, writer.fused
+        self.gains = writer.gains or any(call.op in (BACKWARD, GRAD) for call in recording.calls[begin:end])
         self.inputs, self.inference = writer.inputs, writer.inference
         self._histories = [
             (made.number, made.name, made.shape, made.kind) for made in writer.live.values() if made.name is not None
@@ -139,6 +146,7 @@ class _Writer:
                 self._nodes += [(node, at) for node in recording.nodes_of(at)]
         self.inputs: list[int] = []
         self.rows = self.fused = 0
+        self.gains = False
         self._lines: list[tuple[str, set[str], set[str]]] = []
         self._scope: dict[str, Any] = {
             "state": state, "Tensor": Tensor, "new": object.__new__, "give": _give, "become": _become, "wrap": _wrap,
@@ -356,6 +364,7 @@ class _Writer:
         made = [f"a{root}" for root in group.outputs]
         self.rows += 1
         self.fused += len(group.nodes)
+        self.gains = self.gains or math.prod(group.shape) >= LARGE
         text = f"{self._hold(kernel)}({', '.join(names)})"
         self._line(f"{', '.join(made)}{',' if len(made) > 1 else ''} = {text}", set(names), set(made))
         for root in group.outputs:
