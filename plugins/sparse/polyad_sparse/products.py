@@ -6,6 +6,7 @@ from typing import Any
 
 import polyad
 from polyad import Tensor
+from polyad.arguments import check_type
 from polyad.errors import NotSupported, ShapeError
 
 from .arithmetic import add, mul
@@ -16,6 +17,8 @@ from .tensor import SparseTensor, answers, coordinates, pack, unpack
 
 
 def _check(op: str, one: Tensor, other: Tensor, ndim: int = 2) -> None:
+    check_type(op, "input", one, Tensor, "a tensor")
+    check_type(op, "mat2", other, Tensor, "a tensor")
     if one.dim() != ndim or other.dim() != ndim:
         what = "matrices" if ndim == 2 else "batches of matrices"
         raise ShapeError(
@@ -168,6 +171,7 @@ def hspmm(mat1: Tensor, mat2: Tensor) -> SparseTensor:
 @answers("sspaddmm")
 def sspaddmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> SparseTensor:
     """``beta * input + alpha * mat1 @ mat2`` as a sparse tensor, where *input* and *mat1* are sparse."""
+    check_type("sspaddmm", "input", input, Tensor, "a tensor")
     return add(mul(input, beta), mul(to_sparse(mm(mat1, mat2)), alpha))
 
 
