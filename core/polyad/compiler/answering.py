@@ -58,6 +58,7 @@ def step_of(call: Call, after: Any) -> Step:
     linecache.cache[name] = (len(source), None, source.splitlines(True), name)
     exec(compile(source, name, "exec"), scope)
     found: Step = scope["step"]
+    weakref.finalize(found, linecache.cache.pop, name, None)
     return found
 
 
@@ -113,6 +114,8 @@ class _Comparison:
             "if state.inspect or state.backward or state.saved_hooks or history.watchers:",
             "    return MISSING",
         ]
+        if call.op is GRAD:
+            lines += ["if run._watched(call):", "    return MISSING"]
         for gradient in call.gradients:
             if gradient.before is not None:
                 return [*lines, "if not run._fits(call):", "    return MISSING"]

@@ -1,13 +1,15 @@
 """Chains of ops that compute element by element, as one generated kernel each.
 
 A group is carried out where its last op is, so nothing between its ops may need what they give, and nothing in between
-may write. Its kernel comes from `polyad.lowering`, as that of a composite whose body is the group. Only ops join that
-the device would compute by generated code alone, too, for as many elements: so the bits stay the same.
+may write. Its kernel comes from `polyad.lowering`, as that of a composite whose body is the group. Only ops join whose
+bits are those of exact arithmetic, rounded, and that the device would compute by generated code alone, too, for as many
+elements: so the bits stay the same.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -16,7 +18,7 @@ from ..backend.runtime import Runtime
 from ..base import provided
 from ..base.dtypes import float32, float64
 from ..base.shapes_and_strides import Shape, is_contiguous
-from ..codegen.formulas import is_cheap
+from ..codegen.formulas import formula
 from ..devices import plugins, registry
 from ..dispatch.declared import Op
 from ..dispatch.effects import Effect, Result
@@ -27,11 +29,11 @@ from ..graph.structure import Ref, leaves_of, replace
 from ..lowering.kernels import lowered_kernel
 from ..tensor import Tensor
 
+_EXACT = {"fabs", "floor", "ceil", "trunc", "rint", "copysign", "sqrt"}
+"""The functions of C whose results IEEE 754 says bit by bit."""
+
 MOST_OPS = 32
 """So many ops are one kernel at most."""
-
-MOST_FUNCTIONS = 3
-"""So many of them call functions or are composites: with more a loop runs out of registers, and gains nothing."""
 
 _PLAIN_ARGUMENTS = (bool, int, float, str, type(None))
 
@@ -99,7 +101,7 @@ def grouped(
         roots = {values.root(ref.number) for ref in leaves_of(node.args, Ref)}
         shape = None if varies(node, at) else _shape_of_member(node, values)
         if shape is not None:
-            if group is None or not _joins(group, shape, roots, _is_costly(node)):
+            if group is None or not _joins(group, shape, roots):
                 close()
                 group = Group(shape)
             group.nodes.append((node, at))
@@ -111,8 +113,8 @@ def grouped(
             group.aliases.append((node, at))
             group.shown[shows[0]] = group.resolved(shows[1])
             continue
-        writes = isinstance(node.op, Effect) and node.op.writes is not None
-        if group is not None and (writes or roots & (group.made | group.shown.keys())):
+        # An effect may write, also into a gradient that a member reads.
+        if group is not None and (isinstance(node.op, Effect) or roots & (group.made | group.shown.keys())):
             close()
         found.append((node, at))
     close()
@@ -120,16 +122,18 @@ def grouped(
     return found
 
 
-def _joins(group: Group, shape: Shape, roots: set[int], costly: bool) -> bool:
+def _joins(group: Group, shape: Shape, roots: set[int]) -> bool:
     if shape != group.shape or len(group.nodes) >= MOST_OPS:
-        return False
-    if costly and sum(_is_costly(node) for node, _ in group.nodes) >= MOST_FUNCTIONS:
         return False
     return not group.made.isdisjoint(map(group.resolved, roots)) or not group.read.isdisjoint(roots)
 
 
-def _is_costly(node: Node) -> bool:
-    return not isinstance(node.op, Op) or node.op.body is not None or not is_cheap(node.op.name, "f")
+def _is_exact(op: Op) -> bool:
+    """Whether IEEE 754 says each bit of a result: the bits of other functions, such as sin, depend on what a compiler
+    makes of the loop around them, and on how a kernel treats a number, such as an exponent.
+    """
+    text = formula(op.name, "f") if op.body is None and op.name != "pow" else None
+    return op.name == "where" or (text is not None and _EXACT.issuperset(re.findall(r"[$@](\w+)", text)))
 
 
 def _shows(node: Node, values: Values) -> tuple[int, int] | None:
@@ -149,6 +153,8 @@ def _shape_of_member(node: Node, values: Values) -> Shape | None:
     """The shape of what *node* computes element by element; None for a node that joins no group."""
     op = node.op
     if not isinstance(op, Op) or not isinstance(op.structure, Pointwise) or op.outputs or op.keyed or op.kind == "view":
+        return None
+    if not _is_exact(op):
         return None
     number = node.outputs.number
     shape: Shape = values.seen[number].layout.shape

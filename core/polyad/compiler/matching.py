@@ -18,6 +18,7 @@ from ..dispatch.modes import Mode
 from ..dispatch.op import Op
 from ..dispatch.structure import Pointwise
 from ..errors import NotSupported, TransformError
+from ..graph.structure import leaves_of
 from ..history import node as history
 from ..history.node import Leaf, PendingNode
 from ..optim.update import UPDATE
@@ -189,6 +190,12 @@ class Run(Mode):
         self.matching, self.differed = False, at
         self._finish("another call than recorded: " + at)
 
+    def shares_memory(self) -> None:
+        """Compare no more: what is put off could read what others write."""
+        with self._lock:
+            if self.matching:
+                self.give_up("memory that is shared")
+
     def finish(self) -> None:
         """Carry out what is pending, since somebody asks for elements."""
         with self._lock:
@@ -213,6 +220,15 @@ class Run(Mode):
         if state.inspect or state.backward or state.saved_hooks or history.watchers:
             return False
         return all(map(self._same_gradient, call.gradients))
+
+    def _watched(self, call: Call) -> bool:
+        """Whether a leaf among a call's arguments has hooks, which the call would run."""
+        numbers = [slot.number for kind in (Slot, Outside) for slot in leaves_of(call.args, kind)]
+        for number in numbers:
+            node = getattr(self._tensor(number), "_node", None)
+            if node.__class__ is Leaf and node.hooks is not None:
+                return True
+        return False
 
     def _is(self, number: int, tensor: Any) -> bool:
         """Whether *tensor* is the run's tensor of that number."""

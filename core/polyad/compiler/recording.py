@@ -253,6 +253,8 @@ class Recorder(Capture):
 
     def dispatch(self, op: Op | Effect, args: tuple[Any, ...]) -> Any:
         """Record the program's call; the calls inside of it are nodes alone."""
+        if isinstance(op, Effect) and op.lends and not self._inside:
+            self.shares_memory()
         if self.unfit:
             return op.call(*args)
         if self._inside:
@@ -278,6 +280,10 @@ class Recorder(Capture):
             raise
         finally:
             self._inside = False
+
+    def shares_memory(self) -> None:
+        """Others may write where a call reads, between it and the time at which it would be carried out."""
+        self.unfit = self.unfit or "memory is shared with NumPy or another library"
 
     def _within(self, op: Op | Effect, args: tuple[Any, ...]) -> Any:
         if op is not ACCUMULATE_GRAD:

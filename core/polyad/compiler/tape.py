@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import linecache
 import math
+import weakref
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -101,6 +102,7 @@ class Tape:
         ]
         name = f"polyad-tape:{id(self)}"
         linecache.cache[name] = (len(self.source), None, self.source.splitlines(True), name)
+        weakref.finalize(self, linecache.cache.pop, name, None)
         exec(compile(self.source, name, "exec"), scope)
         self._function: Callable[..., Any] = scope["tape"]
 

@@ -115,6 +115,7 @@ class Effect:
         op: the op that an in-place form comes down to, if any.
         packed: whether the arguments are those of a function, as (first, other positional, keyword arguments).
         caller: for an effect that many functions share, the argument that names the function that the user called.
+        lends: whether what comes back may show the argument's memory to others, who may write to it.
         bodies: which arguments are functions, of control flow (`polyad.ops.control_flow`).
     """
 
@@ -132,6 +133,7 @@ class Effect:
     packed: bool = False
     caller: int | None = None
     bodies: Bodies | None = None
+    lends: bool = False
 
     kind: ClassVar[str] = "effect"
     outputs: ClassVar[tuple[str, ...]] = ()

@@ -68,6 +68,9 @@ class Mode:
         """What a program gets that reads *value*, a setting of a library object that may be another later."""
         return value
 
+    def shares_memory(self) -> None:
+        """Told that the program has made a tensor over memory that others may write to, such as a NumPy array's."""
+
     def tangent(self, tensor: Recorded) -> Recorded | None:
         """The direction in which *tensor* moves, if the mode differentiates forward what is computed from it."""
         return None

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..base.device import Device
 from ..base.shapes_and_strides import int_of, is_contiguous, reach
+from ..base.state import state
 from ..devices import registry
 from ..errors import ArgumentError, ArgumentTypeError, DeviceError, ExportError, PolyadError, safe_repr, wrong_type
 from ..tensor.pending import settle
@@ -225,6 +226,8 @@ def _from_device(source: Any, device: Device) -> Tensor:
             fix="copy it to the cpu first, or to an array of a dtype that the device has",
         ) from error
     shape, steps = array.shape, tuple([stride // dtype.itemsize for stride in array.strides])
+    for mode in state.modes:
+        mode.shares_memory()
     if is_contiguous(shape, steps):
         return Tensor._of(array, registry.tensor_type(dtype, device, not shape))
     root = backend.as_strided(backend.root(array), dtype, (reach(shape, steps),), (1,), 0)

@@ -133,6 +133,8 @@ def from_numpy(ndarray: Any) -> Tensor:
         )
     ndarray = np.asarray(ndarray)  # no masked array, no matrix
     type_ = registry.tensor_type(dtype, registry.resolve_device("cpu"), ndarray.ndim == 0)
+    for mode in state.modes:
+        mode.shares_memory()
     out = Tensor._of(ndarray, type_)
     if not ndarray.flags.c_contiguous:
         # The storage is the span of memory from the first element to the last.

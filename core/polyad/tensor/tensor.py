@@ -855,8 +855,10 @@ def _with_data(tensor: Tensor, value: Tensor) -> Tensor:
 # What modes see of the methods above that are no ops.
 ITEM = declare(Effect("item", Tensor.item, reads=(0,), result=Result.HOST))
 TOLIST = declare(Effect("tolist", Tensor.tolist, reads=(0,), result=Result.HOST))
-NUMPY = declare(Effect("numpy", lambda tensor, force: tensor.numpy(force=force), reads=(0,), result=Result.HOST))
-ARRAY = declare(Effect("__array__", Tensor.__array__, reads=(0,), result=Result.HOST))
+NUMPY = declare(
+    Effect("numpy", lambda tensor, force: tensor.numpy(force=force), reads=(0,), result=Result.HOST, lends=True)
+)
+ARRAY = declare(Effect("__array__", Tensor.__array__, reads=(0,), result=Result.HOST, lends=True))
 REQUIRE_GRAD = declare(Effect("requires_grad_", Tensor.requires_grad_, record=Record.CHANGED, result=Result.TARGET))
 RETAIN_GRAD = declare(Effect("retain_grad", Tensor.retain_grad, record=Record.CHANGED, result=Result.NOTHING))
 REGISTER_HOOK = declare(Effect("register_hook", Tensor.register_hook, record=Record.CHANGED, result=Result.NOTHING))

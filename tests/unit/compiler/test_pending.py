@@ -56,14 +56,18 @@ def test_nobody_new_reads_storages_of_tensors_that_may_be_pending():
     assert readers == KNOWS.keys(), "call polyad.tensor.pending.settle first, and say so here"
 
 
-def inside(look):
+LENDING = ("saved", "dlpack", "buffer")
+"""Looks that give memory to others, who may write: a function that does so is not compared at all."""
+
+
+def inside(look, pending=True):
     """What *look* gives for a pending tensor of a run that is compared, after checking that it is one."""
     found = []
 
     @torch.compile
     def step(w, x):
         y = w * x
-        if step._region.programs and found:
+        if step._region.programs and found and pending:
             assert type(y._array) is PendingArray
             assert is_pending_type(y._type)
             assert type(y._node) is PendingNode
@@ -105,7 +109,7 @@ def _saved(tensor):
 
 @pytest.mark.parametrize("name", LOOKS)
 def test_looks(name):
-    eager, pending = inside(LOOKS[name])
+    eager, pending = inside(LOOKS[name], name not in LENDING)
     assert eager == pending
 
 

@@ -41,6 +41,7 @@ EXPORT = declare(
         ),
         reads=(0,),
         result=Result.HOST,
+        lends=True,
     )
 )
 
