@@ -34,6 +34,8 @@ class ActiveMode(Protocol):
 
     def tangent(self, tensor: Any) -> Any: ...
 
+    def shares_memory(self) -> None: ...
+
 
 class NoModes(tuple[ActiveMode, ...]):
     """No modes at all, in a thread that is in ``inference_mode``."""

@@ -223,9 +223,9 @@ class Run(Mode):
 
     def _watched(self, call: Call) -> bool:
         """Whether a leaf among a call's arguments has hooks, which the call would run."""
-        numbers = [slot.number for kind in (Slot, Outside) for slot in leaves_of(call.args, kind)]
-        for number in numbers:
-            node = getattr(self._tensor(number), "_node", None)
+        slots: list[Any] = [*leaves_of(call.args, Slot), *leaves_of(call.args, Outside)]
+        for slot in slots:
+            node = getattr(self._tensor(slot.number), "_node", None)
             if node.__class__ is Leaf and node.hooks is not None:
                 return True
         return False
