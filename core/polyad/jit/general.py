@@ -189,7 +189,7 @@ class _Generalising:
             large[name] = largest + 2 * at + 1 if most is None else min(most, largest + 2 * at + 1)
         if large in [row for _, row in self.captures]:
             return False
-        with warnings.catch_warnings(), _Kept(first):
+        with warnings.catch_warnings(), _Kept(first, self.function):
             warnings.simplefilter("ignore")
             try:
                 control, _ = captured_without_data(self.function, *self._inputs(sizes))
@@ -249,7 +249,7 @@ class _Generalising:
         if not self.captures:
             graph = self.record(self.function, *args, **kwargs)
         else:
-            with _Kept(self.captures[0][0]), warnings.catch_warnings():
+            with _Kept(self.captures[0][0], self.function), warnings.catch_warnings():
                 warnings.simplefilter("ignore", BakedValueWarning)
                 try:
                     graph = self.record(self.function, *args, **kwargs)
@@ -383,15 +383,20 @@ def _is_dense(tensor: Tensor) -> bool:
 
 
 class _Kept:
-    """What a captured function changes, kept as it is: tensors that it writes to, gradients, generators."""
+    """What a captured function changes, kept as it is: tensors that it writes to, gradients, generators, and what its
+    module's attributes are.
+    """
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, function: Any) -> None:
+        module = getattr(function, "__self__", function)
+        self.modules = list(module.modules()) if hasattr(module, "named_modules") else []
         written = graph.after
         self.tensors = [one.tensor for one in graph.constants if one.value.storage.number in written]
         self.leaves = [one.tensor for one in graph.constants if one.tensor.requires_grad and one.tensor.is_leaf]
         self.generators = [generator for generator, _ in graph.ends]
 
     def __enter__(self) -> None:
+        self.attributes = [dict(vars(module)) for module in self.modules]
         grads = [leaf.grad for leaf in self.leaves]
         held = [*self.tensors, *[grad for grad in grads if grad is not None]]
         with no_grad():
@@ -400,6 +405,9 @@ class _Kept:
         self.places = [generator.drawn.advance(0) for generator in self.generators]
 
     def __exit__(self, *error: Any) -> None:
+        for module, attributes in zip(self.modules, self.attributes, strict=True):
+            vars(module).clear()
+            vars(module).update(attributes)
         with no_grad():
             for tensor, content in self.contents:
                 tensor.detach().copy_(content)

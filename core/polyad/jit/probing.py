@@ -35,9 +35,10 @@ class WithoutData(Capture):
         self._twins: dict[int, Tensor] = {}
 
     def dispatch(self, op: Op | Effect, args: tuple[Any, ...]) -> Any:
-        """Record the call of the twins."""
+        """Record the call of the twins; what has a twin comes back itself, as the result of a write to it."""
         args = replace(replace(args, Tensor, self.twin_of), Device, lambda device: META)
-        return super().dispatch(op, args)
+        result = super().dispatch(op, args)
+        return self.originals.get(id(result), result)
 
     def twin_of(self, tensor: Tensor) -> Tensor:
         """The tensor that stands for *tensor*, which stands for itself if it has no data."""

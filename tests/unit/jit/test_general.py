@@ -238,3 +238,25 @@ def test_sizes_that_are_rounded_away_stay_fixed() -> None:
     graph = jit.generalise(classify, (polyad.ones(2, 1, 6, 6),), dims="auto")
     assert [(symbol.value, symbol.dim) for symbol in graph.symbols] == [(0, 0)]
     assert graph(polyad.ones(5, 1, 6, 6)).shape == (5, 2)
+
+
+def test_the_module_is_as_after_one_call() -> None:
+    class Counting(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("count", polyad.zeros(1))
+            self.last = None
+
+        def forward(self, x: polyad.Tensor) -> polyad.Tensor:
+            self.count += 1
+            self.last = x * 2
+            return self.last + self.count
+
+    model = Counting()
+    count = model.count
+    graph = jit.generalise(model, (polyad.ones(3, 2),), dims={"x": {0: "rows"}})
+    assert model.count is count
+    assert count.tolist() == [1]
+    assert model.last.shape == (3, 2)
+    assert model.last.device.type == "cpu"
+    assert graph(polyad.ones(5, 2)).tolist() == [[4, 4]] * 5

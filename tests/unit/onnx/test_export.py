@@ -445,3 +445,20 @@ def test_a_model_that_is_wrong_is_noticed():
         torch.onnx.export(nn.ReLU(), (torch.randn(3, 4),), custom_translation_table=table)
     program = torch.onnx.export(nn.ReLU(), (torch.randn(3, 4),), custom_translation_table=table, verify=False)
     assert operators(program) == ["Abs"]
+
+
+def test_a_buffer_that_is_counted_and_returned():
+    class Counting(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("count", torch.zeros(1))
+
+        def forward(self, x):
+            self.count += 1
+            return x * 2, self.count
+
+    model, file = Counting(), io.BytesIO()
+    torch.onnx.export(model, (torch.ones(3, 2),), file, dynamic_axes={"x": {0: "rows"}})
+    assert model.count.tolist() == [0]
+    _, count = runtime.InferenceSession(file.getvalue()).run(None, {"x": torch.ones(5, 2).numpy()})
+    assert count.tolist() == [1]

@@ -50,6 +50,7 @@ class Source:
 
     def __init__(self, model: Any, args: Any, kwargs: dict[str, Any] | None, table: Table) -> None:
         self.table = table
+        self._held: list[tuple[torch.Tensor, torch.Tensor, int]] = []
         self.program = model if hasattr(model, "graph_signature") and isinstance(model.graph, Graph) else None
         self.model, args, kwargs = _callable_of(model, args, kwargs)
         given = (args if isinstance(args, tuple) else (args,), kwargs)
@@ -126,16 +127,31 @@ class Source:
     def results(self, given: Any) -> list[Any]:
         """The tensors that the model gives."""
         args, kwargs = _copied(given)
-        with torch.no_grad():
+        with torch.no_grad(), self._same_buffers():
             result = self.model(*args, **kwargs)
-        return [leaf for _, leaf in leaves(result) if isinstance(leaf, torch.Tensor)]
+            return [leaf.clone() for _, leaf in leaves(result) if isinstance(leaf, torch.Tensor)]
+
+    @contextmanager
+    def _same_buffers(self) -> Iterator[None]:
+        """The module with the buffers that it had before it was captured, inside and afterwards."""
+        self._restore()
+        try:
+            yield
+        finally:
+            self._restore()
+
+    def _restore(self) -> None:
+        with torch.no_grad():
+            for buffer, before, version in self._held:
+                if buffer._version != version:
+                    buffer.copy_(before)
 
     @contextmanager
     def prepared(self, training: TrainingMode) -> Iterator[None]:
         """The model in the mode in which it is exported; afterwards it is as before, and so are random numbers."""
         module = self.model if isinstance(self.model, torch.nn.Module) else torch.nn.Module()
         modes = [(one, one.training) for one in module.modules()]
-        held = [(buffer, buffer.detach().clone(), buffer._version) for buffer in module.buffers()]
+        self._held = [(buffer, buffer.detach().clone(), buffer._version) for buffer in module.buffers()]
         drawn = torch.get_rng_state()
         if training != TrainingMode.PRESERVE:
             for one, _ in modes:
@@ -146,10 +162,7 @@ class Source:
             torch.set_rng_state(drawn)
             for one, mode in modes:
                 one.training = mode
-            with torch.no_grad():
-                for buffer, before, version in held:
-                    if buffer._version != version:
-                        buffer.copy_(before)
+            self._restore()
 
 
 def _callable_of(model: Any, args: Any, kwargs: dict[str, Any] | None) -> tuple[Any, Any, dict[str, Any]]:
