@@ -354,9 +354,29 @@ _DROPOUTS = (
 )  # fmt: skip
 
 
+_AUGMENTED = {
+    f"__i{name}__"
+    for name in (
+        "add",
+        "sub",
+        "mul",
+        "truediv",
+        "floordiv",
+        "mod",
+        "pow",
+        "and",
+        "or",
+        "xor",
+        "lshift",
+        "rshift",
+        "matmul",
+    )
+} | {"__setitem__"}
+
+
 def _writes(name: str) -> bool:
     """Whether a function of that name writes into its first argument."""
-    return name.endswith("_") and not name.endswith("__")
+    return (name.endswith("_") and not name.endswith("__")) or name in _AUGMENTED
 
 
 def printed_target(target: Any) -> str:

@@ -282,3 +282,17 @@ def test_a_traced_module_is_a_module(use) -> None:
         "export": lambda: torch.export.export(module, (x,)).module(),
     }[use]()
     assert torch.allclose(again(x), module(x))
+
+
+def test_augmented_assignments_are_not_dead() -> None:
+    def change(x):
+        x.__iadd__(1)
+        x.__setitem__(0, 5.0)
+        x.add(3)
+        return x
+
+    module = torch.fx.symbolic_trace(change)
+    module.graph.eliminate_dead_code()
+    module.recompile()
+    assert module(torch.zeros(2)).tolist() == [5, 1]
+    assert "add" not in calls(module)
