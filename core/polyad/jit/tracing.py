@@ -23,7 +23,7 @@ class MethodOfModule(PolyadError, AttributeError):
     """A method of a module is to be traced alone."""
 
 
-FileLike = str | os.PathLike[str] | IO[bytes]
+FileLike = str | os.PathLike[str] | IO[Any]
 
 
 def _package(name: str) -> Any:
@@ -152,7 +152,7 @@ def _given(example_inputs: Any, kwargs: dict[str, Any] | None) -> tuple[tuple[An
     return tuple(example_inputs), {}
 
 
-def save(m: Any, f: FileLike, _extra_files: Mapping[str, bytes | str] | None = None) -> None:
+def save(m: Any, f: FileLike, _extra_files: Mapping[str, Any] | None = None) -> None:
     """Write *m*, which `script` or `trace` gave, as a TorchScript archive, whole or not at all.
 
     The file holds the program and its tensors: to load it neither the class nor the package that defined it is needed.
