@@ -4,6 +4,7 @@ reductions are numbers (none, mean, sum), and some have a switch for a library o
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -84,6 +85,88 @@ def multi_margin_loss(
 ) -> Any:
     """A hinge for each class."""
     return _loss("multi_margin_loss", (self, target, p, margin, weight), reduction)
+
+
+@carries_out("cosine_embedding_loss")
+def cosine_embedding_loss(
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 1
+) -> Any:
+    """The loss of angles between pairs of vectors."""
+    return _loss("cosine_embedding_loss", (input1, input2, target, margin), reduction)
+
+
+@carries_out("hinge_embedding_loss")
+def hinge_embedding_loss(self: Tensor, target: Tensor, margin: float = 1.0, reduction: int = 1) -> Any:
+    """The loss of distances."""
+    return _loss("hinge_embedding_loss", (self, target, margin), reduction)
+
+
+@carries_out("margin_ranking_loss")
+def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 1) -> Any:
+    """The loss of pairs in the wrong order."""
+    return _loss("margin_ranking_loss", (input1, input2, target, margin), reduction)
+
+
+@carries_out("triplet_margin_loss")
+def triplet_margin_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin: float = 1.0,
+    p: float = 2.0,
+    eps: float = 1e-6,
+    swap: bool = False,
+    reduction: int = 1,
+) -> Any:
+    """The loss of distances to a like and an unlike vector."""
+    return _loss("triplet_margin_loss", (anchor, positive, negative, margin, p, eps, swap), reduction)
+
+
+@carries_out("ctc_loss")
+def ctc_loss(
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Any,
+    target_lengths: Any,
+    blank: int = 0,
+    reduction: int = 1,
+    zero_infinity: bool = False,
+) -> Any:
+    """The loss of sequences that are not aligned."""
+    given = (log_probs, targets, input_lengths, target_lengths, blank)
+    return _loss("ctc_loss", given, reduction, zero_infinity=zero_infinity)
+
+
+# -------------------------------------------------------------------------------------------------------------- pooling
+
+
+def _adaptive_max_pool(name: str) -> Callable[..., Any]:
+    return lambda self, output_size: _functional(name)(self, output_size, return_indices=True)
+
+
+for _ndim in (1, 2, 3):
+    carries_out(f"adaptive_max_pool{_ndim}d")(_adaptive_max_pool(f"adaptive_max_pool{_ndim}d"))
+
+
+@carries_out("max_unpool2d")
+def max_unpool2d(self: Tensor, indices: Tensor, output_size: Sequence[int]) -> Any:
+    """The elements at their *indices* in planes of *output_size*."""
+    return _unpooled(self, indices, output_size)
+
+
+@carries_out("max_unpool3d")
+def max_unpool3d(
+    self: Tensor, indices: Tensor, output_size: Sequence[int], stride: Sequence[int], padding: Sequence[int]
+) -> Any:
+    """The elements at their *indices* in volumes of *output_size*, which *stride* and *padding* do not change."""
+    return _unpooled(self, indices, output_size)
+
+
+def _unpooled(self: Tensor, indices: Tensor, output_size: Sequence[int]) -> Any:
+    leading = tuple(self.shape[: self.dim() - len(output_size)])
+    planes = self.new_zeros((*leading, math.prod(output_size)))
+    found = planes.scatter(-1, indices.flatten(len(leading)), self.flatten(len(leading)))
+    return found.reshape((*leading, *output_size))
 
 
 # -------------------------------------------------------------------------------------------------------- normalisation
@@ -198,6 +281,14 @@ carries_out("_upsample_bicubic2d_aa")(_resizing("bicubic", True, antialias=True)
 def log_sigmoid(self: Tensor) -> Any:
     """The logarithm of the logistic function."""
     return _functional("logsigmoid")(self)
+
+
+def _activation_in_place(name: str) -> Callable[..., Any]:
+    return lambda self: _functional(name)(self, inplace=True)
+
+
+for _name in ("silu", "mish", "hardswish", "hardsigmoid", "relu6"):
+    carries_out(f"{_name}_")(_activation_in_place(_name))
 
 
 @carries_out("rrelu")

@@ -219,3 +219,30 @@ class _Scaled(nn.Module):
             factor = self.factors[place]
             found[name] = self.linear(x) * factor if factor > 1 else x
         return found
+
+
+def boolean(x: polyad.Tensor) -> bool:
+    return x.dtype == polyad.bool
+
+
+def one_of_two(x: polyad.Tensor) -> bool:
+    return x.dtype in [polyad.float16, polyad.bool]
+
+
+def not_strided(x: polyad.Tensor) -> bool:
+    return x.layout != polyad.strided
+
+
+def like(x: polyad.Tensor) -> polyad.Tensor:
+    dtype = x.dtype
+    return polyad.zeros([2], dtype=dtype, layout=x.layout).to(dtype)
+
+
+@pytest.mark.parametrize("program", [boolean, one_of_two, not_strided, like])
+@pytest.mark.parametrize("x", [polyad.ones(2), polyad.ones(2).bool()], ids=["float32", "bool"])
+def test_dtypes_and_layouts_compare_after_loading_as_before(program, x):
+    loaded = jit.load(io.BytesIO(jit.script(program).save_to_buffer()))
+    found, wanted = loaded(x), program(x)
+    assert type(found) is type(wanted)
+    assert flat(found)[0].dtype == flat(wanted)[0].dtype
+    assert (flat(found)[0] == flat(wanted)[0]).all()

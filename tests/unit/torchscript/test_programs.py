@@ -441,3 +441,27 @@ def test_nodes_of_a_graph() -> None:
     assert len(graph.findAllNodes("prim::If")) >= 2
     assert [value.type().kind() for value in graph.inputs()] == ["IntType"]
     assert str(graph).startswith("graph(%x : int):")
+
+
+def out_of_nothing(x: Tensor) -> Tensor:
+    return torch.div(x, x + 1, out=None) + torch.norm(x, 2, 0, True, out=None)
+
+
+def test_no_result_to_write_into_may_be_named() -> None:
+    x = torch.ones(3)
+    torch.testing.assert_close(jit.script(out_of_nothing)(x), out_of_nothing(x))
+    with pytest.raises(CompileError, match=r"Unknown keyword argument 'other_out'|no overload of divide"):
+        jit.CompilationUnit("def f(x: Tensor) -> Tensor:\n    return torch.div(x, x, other_out=None)\n")
+
+
+def test_nested_tensors_are_refused_where_a_program_comes_to_them() -> None:
+    text = (
+        "def f(x: Tensor, mask: Optional[Tensor]) -> Tensor:\n"
+        "    if mask is not None:\n"
+        "        return torch.to_padded_tensor(torch._nested_tensor_from_mask(x, mask), 0.)\n"
+        "    return x + 1\n"
+    )
+    unit = jit.CompilationUnit(text)
+    assert unit.f(torch.ones(2), None).tolist() == [2, 2]
+    with pytest.raises(NotImplementedError, match="polyad has no nested tensors"):
+        unit.f(torch.ones(1, 2, 3), torch.ones(1, 2))

@@ -82,11 +82,23 @@ class Operators(Value):
             found = public_function(name)
             if found is not None:
                 return NativeValue(*found)
+        elif full in ("prim::dtype", "prim::layout"):
+            return NumberedOperator(full)
         elif known(full):
             return OperatorValue(full)
         elif self.namespace == "aten" and name in ("list", "dict", "device"):
             return OperatorValue("aten::device") if name == "device" else FUNCTIONS[name]
         raise CompileError(f"load: polyad has no operator {full}", place)
+
+
+class NumberedOperator(OperatorValue):
+    """An operator that gives a dtype or a layout: a number, as all of them are in archives, so that they compare."""
+
+    def call(self, checker: Any, given: list[Value], named: dict[str, Value], place: Place) -> Value:
+        made = super().call(checker, given, named, place).expression(checker, place)
+        assert isinstance(made, tree.Operator)
+        made.numbered, made.type = True, t.INT
+        return Plain(made)
 
 
 class Namespaces(Value):

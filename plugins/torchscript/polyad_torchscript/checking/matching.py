@@ -41,8 +41,9 @@ def match_operator(
 ) -> tree.Operator:
     """The call of the operator *name*, for example ``aten::add``.
 
-    Raises CompileError if no overload fits, with what each says.
+    ``out=None`` says nothing. Raises CompileError if no overload fits, with what each says.
     """
+    named = {key: one for key, one in named.items() if key != "out" or one.type != t.NONE}
     names = [name] if isinstance(name, str) else list(name)
     schemas = [schema for one in names for schema in schemas_of(one)]
     reasons: list[str] = []

@@ -93,10 +93,15 @@ class Element(Expression):
 
 @dataclass
 class Operator(Expression):
-    """A call of an operator. *arguments* stand by the position of the schema's; None where the default is meant."""
+    """A call of an operator. *arguments* stand by the position of the schema's; None where the default is meant.
+
+    Attributes:
+        numbered: whether a dtype or a layout that it gives is the number that archives have for it.
+    """
 
     schema: Schema
     arguments: list[Expression | None]
+    numbered: bool = False
 
 
 @dataclass

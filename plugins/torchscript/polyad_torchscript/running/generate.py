@@ -340,7 +340,8 @@ class Writer:
         if name in _CAST_FUNCTIONS and len(given) == 1:
             return self.call(_CAST_FUNCTIONS[name], self.expression(given[0]), word=_CAST_FUNCTIONS[name].__name__)  # type: ignore[arg-type]
         if name in ATTRIBUTES:
-            return ast.Attribute(self.expression(given[0]), ATTRIBUTES[name], ast.Load())  # type: ignore[arg-type]
+            read = ast.Attribute(self.expression(given[0]), ATTRIBUTES[name], ast.Load())  # type: ignore[arg-type]
+            return self.call(values.number_of, read, word="number") if one.numbered else read
         first = given[0].type if given and given[0] is not None else None
         if first is not None and (first == t.STR or isinstance(first, (t.ListType, t.DictType))):
             found = self._of_container(name, given)

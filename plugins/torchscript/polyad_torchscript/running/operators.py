@@ -14,6 +14,7 @@ from typing import Any
 
 import polyad
 from polyad.aten import overloads
+from polyad.errors import NotSupported
 
 from ..operators.schemas import Schema
 from ..types import types as t
@@ -207,6 +208,19 @@ def _percent(template: str, *values: Any) -> str:
     return template % values
 
 
+def _no_nested(name: str) -> Callable[..., Any]:
+    """What an operator of nested tensors does: programs may have it where they do not come."""
+
+    def refuse(*given: Any) -> Any:
+        shapes = [tuple(one.shape) for one in given if isinstance(one, polyad.Tensor)]
+        raise NotSupported(
+            f"script: {name} of tensors of shapes {shapes}: polyad has no nested tensors",
+            fix="make the model with enable_nested_tensor=False, or call it without src_key_padding_mask",
+        )
+
+    return refuse
+
+
 def _wait_for(future: Future[Any]) -> Any:
     return future.wait()
 
@@ -288,6 +302,9 @@ OTHERS: dict[str, Callable[..., Any]] = {
     "aten::hash": hash,
     "aten::get_device": lambda value: value.get_device(),
     "aten::stride": lambda value, *dim: value.stride(*dim) if dim else list(value.stride()),
+    **{f"aten::{name}": _no_nested(name) for name in (
+        "_nested_tensor_from_mask", "_nested_tensor_from_mask_left_aligned", "to_padded_tensor",
+    )},
 }  # fmt: skip
 """Operators that are no function of polyad's."""
 

@@ -63,6 +63,21 @@ def as_dtype(value: Any) -> Any:
     return getattr(polyad, DTYPES[value])
 
 
+def number_of(value: Any) -> int:
+    """The number that archives have for a dtype or a layout.
+
+    >>> number_of(polyad.float32), number_of(polyad.strided)
+    (6, 0)
+    """
+    name = str(value).removeprefix("polyad.")
+    if name not in CODES and name not in LAYOUTS:
+        raise PolyadError(f"script: archives have no number for {value}")
+    return CODES[name] if name in CODES else LAYOUTS[name]
+
+
+LAYOUTS = {"strided": 0, "sparse_coo": 1, "sparse_csr": 2, "sparse_csc": 4, "sparse_bsr": 5, "sparse_bsc": 6}
+"""The numbers that archives have for layouts, by the layouts' names."""
+
 MEMORY_FORMATS = ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d")
 """The memory formats by the numbers that archives have for them."""
 
@@ -81,12 +96,13 @@ def as_memory_format(value: Any) -> Any:
 
 
 def as_layout(value: Any) -> Any:
-    """The layout that a number of an archive stands for; there is one."""
+    """The layout that a number of an archive stands for."""
     if not isinstance(value, int):
         return value
-    if value != 0:
-        raise PolyadError(f"script: polyad has no layout with the number {value}: tensors are strided")
-    return polyad.strided
+    name = next((name for name, number in LAYOUTS.items() if number == value), "")
+    if not hasattr(polyad, name):
+        raise PolyadError(f"script: polyad has no layout with the number {value}")
+    return getattr(polyad, name)
 
 
 NUMBERED: dict[Type, Callable[[Any], Any]] = {
