@@ -1,6 +1,7 @@
 """Traced functions and modules: values at other sizes, the program's text, training, checks, freezing."""
 
 import io
+import operator
 import warnings
 
 import pytest
@@ -250,3 +251,24 @@ def test_a_function_that_is_nobody_elses_is_written_for_readers_without_it():
     program = traced.save_to_buffer()
     assert b"def lstm_sequence(" in program
     assert b"ops.polyad" not in program
+
+
+@pytest.mark.parametrize("name", ["iadd", "isub", "imul", "itruediv", "ipow", "ifloordiv", "imod"])
+def test_augmented_assignments_of_numbers(name):
+    _check_augmented(getattr(operator, name), polyad.tensor([[5.0, 6], [7, 8]]), polyad.tensor([[3.0, 1.5], [2, 1]]))
+
+
+@pytest.mark.parametrize("name", ["iand", "ior", "ixor", "ilshift", "irshift"])
+def test_augmented_assignments_of_bits(name):
+    _check_augmented(getattr(operator, name), polyad.tensor([[5, 6], [7, 8]]), polyad.tensor([[3, 1], [2, 1]]))
+
+
+def _check_augmented(change, x, y):
+    def function(x, y):
+        z = x.clone()
+        z[:, 1] = change(z[:, 1], y[:, 0])
+        z = change(z, y)
+        return change(z, 2)
+
+    traced = jit.trace(function, (x, y))
+    assert_close(traced(x + 1, y), function(x + 1, y))
