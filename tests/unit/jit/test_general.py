@@ -238,3 +238,19 @@ def test_sizes_that_are_rounded_away_stay_fixed() -> None:
     graph = jit.generalise(classify, (polyad.ones(2, 1, 6, 6),), dims="auto")
     assert [(symbol.value, symbol.dim) for symbol in graph.symbols] == [(0, 0)]
     assert graph(polyad.ones(5, 1, 6, 6)).shape == (5, 2)
+
+
+@pytest.mark.parametrize("example", [5, 30, 50])
+def test_a_table_of_limited_length_is_cut_for_every_length(example: int) -> None:
+    table = polyad.arange(50.0)[None]
+
+    def positions(x: polyad.Tensor) -> polyad.Tensor:
+        return x + table[:, : x.size(1)]
+
+    graph = jit.generalise(positions, (polyad.zeros(3, example),), dims="auto")
+    for length in (1, 2, 5, 6, 50):
+        alike(graph(polyad.zeros(2, length)), positions(polyad.zeros(2, length)))
+    with pytest.raises(RuntimeError):
+        graph(polyad.zeros(2, 51))
+    with pytest.raises(RuntimeError, match="max="):
+        jit.generalise(positions, (polyad.zeros(3, example),), dims={"x": {1: "length"}})
