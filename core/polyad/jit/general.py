@@ -270,8 +270,8 @@ class _Generalising:
         graph, first = self.captures[0]
         return BakedSize(
             f"{graph.name}: it runs for {sizes_in_words(first)}, and fails for {sizes_in_words(sizes)}: {said}",
-            fix="give sizes that must agree one name, give a range (max= of a Dim) up to where it runs, write a multiple "
-            "as an expression, or leave the dimension fixed",
+            fix="give sizes that must agree one name, give a range (max= of a Dim) up to where it runs, write a "
+            "multiple as an expression, or leave the dimension fixed",
         )
 
     def _inputs(self, sizes: dict[str, int], without_data: bool = False) -> Any:

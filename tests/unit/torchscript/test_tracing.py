@@ -1,5 +1,6 @@
 """Traced functions and modules: values at other sizes, the program's text, training, checks, freezing."""
 
+import copy
 import io
 import operator
 import warnings
@@ -272,3 +273,17 @@ def _check_augmented(change, x, y):
 
     traced = jit.trace(function, (x, y))
     assert_close(traced(x + 1, y), function(x + 1, y))
+
+
+@pytest.mark.parametrize("make", [jit.script, lambda module: jit.trace(module, polyad.ones(1, 3))])
+def test_a_deep_copy_has_its_own_parameters(make):
+    x = polyad.ones(2, 3)
+    made = make(nn.Sequential(nn.Linear(3, 3), nn.ReLU(), nn.Linear(3, 2)))
+    before = made(x).detach()
+    copied = copy.deepcopy(made)
+    assert_close(copied(x), before)
+    with polyad.no_grad():
+        for parameter in copied.parameters():
+            parameter.zero_()
+    assert_close(copied(x), polyad.zeros(2, 2))
+    assert_close(made(x), before)
