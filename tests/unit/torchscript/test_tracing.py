@@ -170,6 +170,8 @@ def test_several_methods():
     [
         (lambda x: {"a": x}, (polyad.ones(1),), RuntimeError, "a dict at the output of the tracer"),
         (lambda x: None, (polyad.ones(1),), RuntimeError, "didn't return any values"),
+        (lambda x: (x, ()), (polyad.ones(1),), RuntimeError, "only tensors, lists, tuples of tensors"),
+        (lambda x: (x, None), (polyad.ones(1),), RuntimeError, "only tensors, lists, tuples of tensors"),
         (lambda x: 3, (polyad.ones(1),), RuntimeError, "only tensors, lists, tuples of tensors"),
         (lambda x, y: x, (polyad.ones(1), 2), RuntimeError, "Only Tensors and"),
         (lambda x: x, None, ValueError, "pass example_inputs or example_kwarg_inputs"),
