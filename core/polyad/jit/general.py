@@ -93,6 +93,8 @@ class _Generalising:
         symbols: by name: the tensor's name and the dimension from which each is read, and the size in the example.
         captures: the graphs so far, each with the sizes for which it was captured.
         probes: graphs of calls without data; originals: of their constants, by id.
+        bounded: whether the function may fail for larger sizes, as one does that cuts a table of limited length:
+            smaller ones are captured.
     """
 
     def __init__(
@@ -102,8 +104,10 @@ class _Generalising:
         dims: Dims,
         ranges: Ranges,
         capture: Callable[..., Graph] = capture,
+        bounded: bool = False,
     ) -> None:
         self.function, self.given, self.ranges, self.record = function, given, ranges, capture
+        self.bounded = bounded
         self.names = names_of_inputs(function, given)
         tensors = _tensors_by_name(function, given)
         self.dims: dict[str, dict[int, Any]] = {}
@@ -202,6 +206,8 @@ class _Generalising:
             except NoData:
                 return False
             except Exception as error:
+                if self.bounded:
+                    return False
                 raise self._failed(large, error) from error
         self.probes.append((probe, large))
         return True
@@ -222,7 +228,9 @@ class _Generalising:
         first = size if size > 1 or most in (0, 1) else 2
         largest = max(first * 2 + 1, 5) if most is None else most
         wanted = [first + 1, first * 2 + 1, first + 2, first - 1, first - 2]
-        others = [one for one in wanted if max(least, 2) <= one <= largest]
+        if self.bounded:
+            wanted = [*dict.fromkeys((first - 1, first // 2 + 1, first - 2)), first + 1, first + 2]
+        others = [one for one in wanted if max(least, 2) <= one <= largest and one != first]
         found = [first, *others[:2]]
         ends = [one for one in (least, most) if one is not None and 2 <= one <= max(LARGEST_END, 8 * size)]
         return [*found, *[one for one in ends if one not in found]]
@@ -262,8 +270,8 @@ class _Generalising:
         graph, first = self.captures[0]
         return BakedSize(
             f"{graph.name}: it runs for {sizes_in_words(first)}, and fails for {sizes_in_words(sizes)}: {said}",
-            fix="give sizes that must agree one name, give a range, write a multiple as an expression, or leave the "
-            "dimension fixed",
+            fix="give sizes that must agree one name, give a range (max= of a Dim) up to where it runs, write a "
+            "multiple as an expression, or leave the dimension fixed",
         )
 
     def _inputs(self, sizes: dict[str, int], without_data: bool = False) -> Any:
@@ -314,11 +322,12 @@ class _Trying:
         if graph is not None:
             return graph
         chosen: list[list[tuple[str, int]]] = []
-        for group in found:
-            # In full: a size that is rounded, as by pooling, may be as good one larger, and not twice as large.
-            larger = self.made([*chosen, group])
-            if larger is not None:
-                chosen, graph = [*chosen, group], larger
+        for bounded in (False, True):
+            for group in found:
+                # In full: a size that is rounded, as by pooling, may be as good one larger, and not twice as large.
+                larger = None if group in chosen else self.made([*chosen, group], bounded=bounded)
+                if larger is not None:
+                    chosen, graph = [*chosen, group], larger
         return self.generalising([]).graph() if graph is None else graph
 
     def size(self, place: tuple[str, int]) -> int:
@@ -328,22 +337,22 @@ class _Trying:
 
     def holds(self, groups: list[list[tuple[str, int]]]) -> bool:
         """Whether there is a graph in which the dimensions of each group are of one size, and that is any."""
-        return self.made(groups, few=True) is not None
+        return any(self.made(groups, few=True, bounded=bounded) is not None for bounded in (False, True))
 
-    def made(self, groups: list[list[tuple[str, int]]], few: bool = False) -> Graph | None:
+    def made(self, groups: list[list[tuple[str, int]]], few: bool = False, bounded: bool = False) -> Graph | None:
         try:
-            return self.generalising(groups).graph(few)
+            return self.generalising(groups, bounded).graph(few)
         except Exception:
             return None
 
-    def generalising(self, groups: list[list[tuple[str, int]]]) -> _Generalising:
+    def generalising(self, groups: list[list[tuple[str, int]]], bounded: bool = False) -> _Generalising:
         dims = {name: dict(sizes) for name, sizes in self.dims.items()}
         for group in groups:
             name, dim = group[0]
             symbol = re.sub(r"\W+", "_", f"{name}_{dim}", flags=re.ASCII)
             for name, dim in group:
                 dims.setdefault(name, {})[dim] = symbol
-        found = _Generalising(self.function, self.given, dims, self.ranges)
+        found = _Generalising(self.function, self.given, dims, self.ranges, bounded=bounded)
         if all(size > 1 for size in found.example.values()):
             found.captures.append((self.first.captures[0][0], found.example))
         return found

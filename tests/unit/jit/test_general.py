@@ -260,3 +260,19 @@ def test_the_module_is_as_after_one_call() -> None:
     assert model.last.shape == (3, 2)
     assert model.last.device.type == "cpu"
     assert graph(polyad.ones(5, 2)).tolist() == [[4, 4]] * 5
+
+
+@pytest.mark.parametrize("example", [5, 30, 50])
+def test_a_table_of_limited_length_is_cut_for_every_length(example: int) -> None:
+    table = polyad.arange(50.0)[None]
+
+    def positions(x: polyad.Tensor) -> polyad.Tensor:
+        return x + table[:, : x.size(1)]
+
+    graph = jit.generalise(positions, (polyad.zeros(3, example),), dims="auto")
+    for length in (1, 2, 5, 6, 50):
+        alike(graph(polyad.zeros(2, length)), positions(polyad.zeros(2, length)))
+    with pytest.raises(RuntimeError):
+        graph(polyad.zeros(2, 51))
+    with pytest.raises(RuntimeError, match="max="):
+        jit.generalise(positions, (polyad.zeros(3, example),), dims={"x": {1: "length"}})

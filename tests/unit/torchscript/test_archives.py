@@ -246,3 +246,23 @@ def test_dtypes_and_layouts_compare_after_loading_as_before(program, x):
     assert type(found) is type(wanted)
     assert flat(found)[0].dtype == flat(wanted)[0].dtype
     assert (flat(found)[0] == flat(wanted)[0]).all()
+
+
+class Pairs(nn.Module):
+    def forward(self, p: list[polyad.Tensor], q: list[polyad.Tensor]):
+        total = polyad.zeros(2)
+        with polyad.no_grad():
+            for i, (a, b) in enumerate(zip(p, q)):
+                total = total + i * a + b
+        return total
+
+
+def test_nested_targets_and_no_grad_are_read_again():
+    scripted = jit.script(Pairs())
+    assert "for i, (a, b, ) in" in scripted.code
+    assert "ops.polyad" not in scripted.code
+    loaded = jit.load(io.BytesIO(scripted.save_to_buffer()))
+    p = [polyad.ones(2) * k for k in range(3)]
+    found = loaded(p, [polyad.ones(2, requires_grad=True)] * 3)
+    assert_close(found, polyad.full((2,), 8.0))
+    assert not found.requires_grad

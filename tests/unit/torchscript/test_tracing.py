@@ -1,6 +1,8 @@
 """Traced functions and modules: values at other sizes, the program's text, training, checks, freezing."""
 
+import copy
 import io
+import operator
 import warnings
 
 import pytest
@@ -168,6 +170,8 @@ def test_several_methods():
     [
         (lambda x: {"a": x}, (polyad.ones(1),), RuntimeError, "a dict at the output of the tracer"),
         (lambda x: None, (polyad.ones(1),), RuntimeError, "didn't return any values"),
+        (lambda x: (x, ()), (polyad.ones(1),), RuntimeError, "only tensors, lists, tuples of tensors"),
+        (lambda x: (x, None), (polyad.ones(1),), RuntimeError, "only tensors, lists, tuples of tensors"),
         (lambda x: 3, (polyad.ones(1),), RuntimeError, "only tensors, lists, tuples of tensors"),
         (lambda x, y: x, (polyad.ones(1), 2), RuntimeError, "Only Tensors and"),
         (lambda x: x, None, ValueError, "pass example_inputs or example_kwarg_inputs"),
@@ -250,3 +254,38 @@ def test_a_function_that_is_nobody_elses_is_written_for_readers_without_it():
     program = traced.save_to_buffer()
     assert b"def lstm_sequence(" in program
     assert b"ops.polyad" not in program
+
+
+@pytest.mark.parametrize("name", ["iadd", "isub", "imul", "itruediv", "ipow", "ifloordiv", "imod"])
+def test_augmented_assignments_of_numbers(name):
+    _check_augmented(getattr(operator, name), polyad.tensor([[5.0, 6], [7, 8]]), polyad.tensor([[3.0, 1.5], [2, 1]]))
+
+
+@pytest.mark.parametrize("name", ["iand", "ior", "ixor", "ilshift", "irshift"])
+def test_augmented_assignments_of_bits(name):
+    _check_augmented(getattr(operator, name), polyad.tensor([[5, 6], [7, 8]]), polyad.tensor([[3, 1], [2, 1]]))
+
+
+def _check_augmented(change, x, y):
+    def function(x, y):
+        z = x.clone()
+        z[:, 1] = change(z[:, 1], y[:, 0])
+        z = change(z, y)
+        return change(z, 2)
+
+    traced = jit.trace(function, (x, y))
+    assert_close(traced(x + 1, y), function(x + 1, y))
+
+
+@pytest.mark.parametrize("make", [jit.script, lambda module: jit.trace(module, polyad.ones(1, 3))])
+def test_a_deep_copy_has_its_own_parameters(make):
+    x = polyad.ones(2, 3)
+    made = make(nn.Sequential(nn.Linear(3, 3), nn.ReLU(), nn.Linear(3, 2)))
+    before = made(x).detach()
+    copied = copy.deepcopy(made)
+    assert_close(copied(x), before)
+    with polyad.no_grad():
+        for parameter in copied.parameters():
+            parameter.zero_()
+    assert_close(copied(x), polyad.zeros(2, 2))
+    assert_close(made(x), before)

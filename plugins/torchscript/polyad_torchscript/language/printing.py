@@ -178,6 +178,10 @@ class _Printer:
             return f"{self.text(target.object)}.{target.name}"
         assert isinstance(target, tree.TupleTarget)
         parts = [("*" if k == target.starred else "") + self.target(one) for k, one in enumerate(target.elements)]
+        parts = [
+            f"({part})" if isinstance(one, tree.TupleTarget) else part
+            for part, one in zip(parts, target.elements, strict=True)
+        ]
         return "".join(f"{part}, " for part in parts)
 
     def _statement_Evaluate(self, one: tree.Evaluate) -> None:
@@ -374,8 +378,8 @@ class _Printer:
         return f"^{one.name}({', '.join(map(self.text, one.arguments))})"
 
     def _NativeCall(self, one: tree.NativeCall) -> str:
-        if one.name in GRAD_MODES:
-            return f"{GRAD_MODES[one.name]}()"
+        if one.function in (polyad.no_grad, polyad.enable_grad):
+            return f"{GRAD_MODES[one.function.__name__]}()"
         given = [self.text(part) for part in one.arguments] + [
             f"{key}={self.text(part)}" for key, part in one.named.items()
         ]

@@ -60,6 +60,9 @@ class TextUnit:
         self.functions: dict[str, ScriptFunction] = {}
         self._sources: set[str] = set()
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> TextUnit:
+        return self  # modules that are copied have the same program
+
     def resolver(self) -> TextResolver:
         """What the names in the text mean."""
         return TextResolver(self)

@@ -207,6 +207,14 @@ _RESERVED = frozenset({
 })  # fmt: skip
 
 
+_AUGMENTED = {
+    "__iadd__": "add_", "__isub__": "sub_", "__imul__": "mul_", "__itruediv__": "div_", "__ipow__": "pow_",
+    "__ifloordiv__": "floor_divide_", "__imod__": "remainder_", "__iand__": "bitwise_and_", "__ior__": "bitwise_or_",
+    "__ixor__": "bitwise_xor_", "__ilshift__": "bitwise_left_shift_", "__irshift__": "bitwise_right_shift_",
+}  # fmt: skip
+"""The operators that augmented assignments are written as."""
+
+
 class Call:
     """A node while its text is made: what rules are given.
 
@@ -232,9 +240,9 @@ class Call:
                 used and text is None for used, text in zip(self.used, found, strict=False)
             ):
                 return found
-        elif isinstance(node.op, InPlace) and known(f"aten::{node.name}"):
+        elif isinstance(node.op, InPlace) and known(f"aten::{(name := _AUGMENTED.get(node.name, node.name))}"):
             target, rest, named = values
-            return self.torch(node.name, target, *rest, **named)
+            return self.torch(name, target, *rest, **named)
         elif isinstance(node.op, Op) and (call := self._aten(node.op)) is not None:
             return call
         if not isinstance(node.op, Op):

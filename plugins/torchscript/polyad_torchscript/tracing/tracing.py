@@ -113,11 +113,11 @@ def _general(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Gr
     return capture(function, *args, **kwargs)
 
 
-def _check_result(structure: Any, strict: bool) -> None:
+def _check_result(structure: Any, strict: bool, inside: bool = False) -> None:
     """Raise RuntimeError for a result that no program has; a list or a dict needs ``strict=False``."""
     if isinstance(structure, Ref):
         return
-    if structure is None or structure == ():
+    if not inside and (structure is None or structure == ()):
         raise TracedValueError(
             "trace: the traced function didn't return any values! Side-effects are not captured in traces, so it "
             "would be a no-op",
@@ -127,7 +127,7 @@ def _check_result(structure: Any, strict: bool) -> None:
         warn_user(_CONTAINER.format("list") + _INSTEAD, BakedValueWarning)
     elif isinstance(structure, dict) and strict:
         raise TracedValueError(_CONTAINER.format("dict"), fix=_INSTEAD)
-    elif not isinstance(structure, (list, tuple, dict)):
+    elif not isinstance(structure, (list, tuple, dict)) or structure == ():
         raise TracedValueError(
             "trace: only tensors, lists, tuples of tensors, or dictionary of tensors can be output from traced "
             "functions",
@@ -135,7 +135,7 @@ def _check_result(structure: Any, strict: bool) -> None:
             fix="return tensors; a number as a tensor: torch.tensor(x)",
         )
     for item in structure.values() if isinstance(structure, dict) else structure:
-        _check_result(item, strict)
+        _check_result(item, strict, inside=True)
 
 
 _CONTAINER = (

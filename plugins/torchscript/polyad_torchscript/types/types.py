@@ -266,6 +266,9 @@ class ClassType(Type):
     def __str__(self) -> str:
         return self.name
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> ClassType:
+        return self  # instances that are copied have the same type
+
     def method(self, name: str) -> Any:
         """The method, compiled if need be, None if there is none."""
         found = self.methods.get(name)
