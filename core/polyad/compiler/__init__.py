@@ -117,11 +117,11 @@ def explain(function: Any) -> str:
 
     >>> import polyad
     >>> double = polyad.compile(lambda x: 2 * x)
-    >>> for _ in range(3):
+    >>> for _ in range(2):
     ...     _ = double(polyad.ones(2))
     >>> print(polyad.compiler.explain(double))
     <lambda>: 1 kind of arguments
-      (float32 (2,)): 1 way recorded, 2 calls compared
+      (float32 (2,)): 1 way recorded, 1 call compared
         calls 0 to 0: 1 call by a tape of 1 row, until the end
     """
     from .explaining import explained
