@@ -87,24 +87,6 @@ def index(self: Tensor, indices: Sequence[Tensor | None]) -> Any:
     return self[tuple([builtins.slice(None) if one is None else one for one in indices])]
 
 
-@carries_out("convolution")
-def convolution(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None,
-    stride: Sequence[int],
-    padding: Sequence[int],
-    dilation: Sequence[int],
-    transposed: bool,
-    output_padding: Sequence[int],
-    groups: int,
-) -> Any:
-    """In as many dimensions as *stride* has."""
-    name = f"nn.functional.conv{'_transpose' if transposed else ''}{len(stride)}d"
-    more = (output_padding, groups, dilation) if transposed else (dilation, groups)
-    return PUBLIC[name].call(input, weight, bias, stride, padding, *more)
-
-
 @carries_out("elu")
 def elu(self: Tensor, alpha: float = 1, scale: float = 1, input_scale: float = 1) -> Any:
     """With the factors that make celu and selu of it."""

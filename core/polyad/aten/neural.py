@@ -211,6 +211,7 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> Any:
 # ---------------------------------------------------------------------------------------------------------- convolution
 
 
+@carries_out("convolution")
 @carries_out("_convolution")
 def convolution(
     input: Tensor,

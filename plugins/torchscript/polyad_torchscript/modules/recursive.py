@@ -15,6 +15,7 @@ import textwrap
 import types as python_types
 import typing
 from collections import ChainMap
+from collections.abc import Callable
 from typing import Any
 
 import polyad
@@ -400,18 +401,24 @@ def method_of(type: t.ClassType, name: str, function: Any, owner: Any) -> Any:
                 name, f"{type.name}.{name}", source, node, resolver, function, self_type=type, first=first
             )
     source, node = function_source(function)
+
+    def scripted() -> ScriptMethod:
+        return ScriptMethod(
+            name,
+            f"{type.name}.{name}",
+            source,
+            node,
+            resolver,
+            function,
+            self_type=type,
+            first=_self_value(type, node, source),
+        )
+
     if issubclass(owner, Module) and owner.__module__.startswith("polyad.nn."):
-        return _native_or_scripted(type, name, function, source, node, resolver)
-    return ScriptMethod(
-        name,
-        f"{type.name}.{name}",
-        source,
-        node,
-        resolver,
-        function,
-        self_type=type,
-        first=_self_value(type, node, source),
-    )
+        return _native_or_scripted(
+            scripted, lambda: PROGRAM.python_function(function, "ignore", resolver, name, source.place(node), type)
+        )
+    return scripted()
 
 
 def _self_value(type: t.ClassType, node: Any, source: Any) -> Value | None:
@@ -423,25 +430,14 @@ def _self_value(type: t.ClassType, node: Any, source: Any) -> Value | None:
     return ScriptedModuleValue(tree.Local(type, place, node.args.args[0].arg), type)
 
 
-def _native_or_scripted(type: t.ClassType, name: str, function: Any, source: Any, node: Any, resolver: Any) -> Any:
+def _native_or_scripted(scripted: Callable[[], ScriptMethod], native: Callable[[], Any]) -> Any:
     """A method of one of polyad's layers: its program, or the method as it is where Python's means are used."""
     try:
-        made = ScriptMethod(
-            name,
-            f"{type.name}.{name}",
-            source,
-            node,
-            resolver,
-            function,
-            self_type=type,
-            first=_self_value(type, node, source),
-        )
+        made = scripted()
         made.compile()
     except CompileError as error:
-        place = source.place(node)
         try:
-            value = PROGRAM.python_function(function, "ignore", resolver, name, place, type)
+            return native()
         except CompileError:
             raise error from None
-        return value
     return made
