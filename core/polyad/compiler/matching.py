@@ -131,7 +131,6 @@ class Run(Mode):
 
     Attributes:
         matching: whether all calls so far were in a recording.
-        taped, called: how many calls were carried out by tapes, and by themselves.
         gains: whether a tape left work out.
         looser: the call that the run differed from in numbers alone, with these freed.
         ends: why the stretches ended, with how many calls they had and whether a tape ran them.
@@ -142,7 +141,6 @@ class Run(Mode):
 
     def __init__(self, begin: Branches, most: int, lock: Any, whole: bool = False, strict: bool = False) -> None:
         self.matching = True
-        self.taped = self.called = 0
         self.gains = False
         self.ends: list[Stretch] = []
         self.differed = ""
@@ -425,10 +423,6 @@ class Run(Mode):
             state.grad_enabled, state.autocast = grad, cast
             state.modes, state.no_modes = saved, none
         self.ends.append(Stretch(begin, end, len(pending), rows, why, reason))
-        if rows:
-            self.taped += len(pending)
-        else:
-            self.called += len(pending)
 
     def _show(self) -> None:
         """Give tensors from outside their arrays back."""

@@ -428,7 +428,7 @@ class Recorder(Capture):
         if number is not None:
             return Slot(number)
         if type(tensor) not in CLASSES:
-            raise_unfit(f"a tensor of class {type(tensor).__name__}")
+            raise Unfit(f"a tensor of class {type(tensor).__name__}")
         owner, memory = memory_of(tensor), None
         if owner is not None:
             memory = self._memories.setdefault(id(owner), len(self._memories))
@@ -446,7 +446,7 @@ class Recorder(Capture):
         if number is not None:
             return Slot(number)
         if type(tensor) is not Tensor:
-            raise_unfit(f"a result of class {type(tensor).__name__}")
+            raise Unfit(f"a result of class {type(tensor).__name__}")
         self._ref(tensor)
         number = self._number(tensor)
         made.append(tensor)
@@ -495,11 +495,6 @@ class Recorder(Capture):
 
 def _exchanged(one: Any, other: Any, leaf: Any) -> Any:
     return other if leaf is one else leaf
-
-
-def raise_unfit(reason: str) -> None:
-    """Raise `Unfit`."""
-    raise Unfit(reason)
 
 
 class Recording:

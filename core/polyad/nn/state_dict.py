@@ -376,7 +376,7 @@ def _mismatch(own: Tensor, value: Any) -> tuple[str, str] | None:
     if is_lazy(own):
         return None
     if is_lazy(value):
-        return "no values", "the state has the shape of an uninitialized parameter: its lazy module was never called"
+        return "no values", "the state is of a lazy module that was never called"
     # Before PyTorch 0.4 there were no 0-d tensors: files of that time have one element for a number.
     if tuple(value.shape) != tuple(own.shape) and not (own.ndim == 0 and tuple(value.shape) == (1,)):
         turned = tuple(value.shape) == tuple(own.shape)[::-1]
