@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..dispatch.catalogue import OPS, PUBLIC
+from ..ops.nn.main_namespace import BY_NUMBER, name_of_number
 from ..tensor import Tensor
 from .calls import carries_out
 
-REDUCTIONS = ("none", "mean", "sum")
 _PADS = {"reflection": "reflect", "replication": "replicate"}
 
 
@@ -25,7 +25,7 @@ def _functional(name: str) -> Callable[..., Any]:
 
 
 def _loss(name: str, given: tuple[Any, ...], reduction: int, **named: Any) -> Any:
-    return _functional(name)(*given, reduction=REDUCTIONS[reduction], **named)
+    return _functional(name)(*given, reduction=name_of_number(name, "reduction", BY_NUMBER, reduction), **named)
 
 
 def _plain_loss(name: str) -> Callable[..., Any]:

@@ -53,3 +53,9 @@ def test_activations_that_write_into_their_input(name):
     found = getattr(aten, f"{name}_")(x)
     assert found is x
     assert_close(x, wanted)
+
+
+@pytest.mark.parametrize("number", [-1, 3, True])
+def test_a_number_that_is_no_reduction_is_refused(number) -> None:
+    with pytest.raises(ValueError, match="l1_loss: reduction is"):
+        aten.l1_loss(ONE, OTHER, number)

@@ -30,7 +30,7 @@ INTERPOLATIONS = ("bilinear", "nearest", "bicubic")
 PADDINGS = ("zeros", "border", "reflection")
 
 
-def _name_of_number(op: str, name: str, names: tuple[str, ...], number: Any) -> str:
+def name_of_number(op: str, name: str, names: tuple[str, ...], number: Any) -> str:
     """What *number* stands for, the parameter *name* of *op*."""
     if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < len(names):
         told = ", ".join(f"{at} ({each})" for at, each in enumerate(names))
@@ -136,7 +136,7 @@ def embedding_bag(
     >>> polyad.embedding_bag(polyad.tensor([[1.0], [2.0]]), polyad.tensor([0, 1]), polyad.tensor([0]))[0]
     tensor([[3.]])
     """
-    how = _name_of_number("embedding_bag", "mode", ("sum", "mean", "max"), mode)
+    how = name_of_number("embedding_bag", "mode", ("sum", "mean", "max"), mode)
     padding = None if padding_idx is None or padding_idx < 0 else padding_idx
     bags = embeddings.embedding_bag(
         indices, weight, offsets, None, 2.0, scale_grad_by_freq, how, sparse, per_sample_weights,
@@ -231,7 +231,7 @@ def binary_cross_entropy_with_logits(
     >>> polyad.binary_cross_entropy_with_logits(polyad.tensor([0.0, 0.0]), polyad.tensor([0.0, 1.0]), reduction=2)
     tensor(1.3863)
     """
-    how = _name_of_number("binary_cross_entropy_with_logits", "reduction", BY_NUMBER, reduction)
+    how = name_of_number("binary_cross_entropy_with_logits", "reduction", BY_NUMBER, reduction)
     return binary.binary_cross_entropy_with_logits(input, target, weight, reduction=how, pos_weight=pos_weight)
 
 
@@ -246,7 +246,7 @@ def cosine_embedding_loss(
     >>> polyad.cosine_embedding_loss(x, y, polyad.tensor([1]), reduction=0)
     tensor([1.])
     """
-    how = _name_of_number("cosine_embedding_loss", "reduction", BY_NUMBER, reduction)
+    how = name_of_number("cosine_embedding_loss", "reduction", BY_NUMBER, reduction)
     return ranking.cosine_embedding_loss(input1, input2, target, margin, reduction=how)
 
 
@@ -267,7 +267,7 @@ def ctc_loss(
     >>> polyad.ctc_loss(log_probs, polyad.tensor([[1]]), [1], [1], reduction=2)
     tensor(0.6931)
     """
-    how = _name_of_number("ctc_loss", "reduction", BY_NUMBER, reduction)
+    how = name_of_number("ctc_loss", "reduction", BY_NUMBER, reduction)
     return sequence.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, how, zero_infinity)
 
 
@@ -279,7 +279,7 @@ def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, red
     >>> polyad.hinge_embedding_loss(polyad.tensor([0.25, 0.25]), polyad.tensor([1, -1]), reduction=0)
     tensor([0.2500, 0.7500])
     """
-    how = _name_of_number("hinge_embedding_loss", "reduction", BY_NUMBER, reduction)
+    how = name_of_number("hinge_embedding_loss", "reduction", BY_NUMBER, reduction)
     return ranking.hinge_embedding_loss(input, target, margin, reduction=how)
 
 
@@ -291,7 +291,7 @@ def kl_div(input: Tensor, target: Tensor, reduction: int = 0, *, log_target: boo
     >>> polyad.kl_div(polyad.tensor([-1.0]), polyad.tensor([1.0]), 2)
     tensor(1.)
     """
-    how = _name_of_number("kl_div", "reduction", BY_NUMBER, reduction)
+    how = name_of_number("kl_div", "reduction", BY_NUMBER, reduction)
     return reduced(regression.kl_div(input, target, reduction="none", log_target=log_target), how)
 
 
@@ -305,7 +305,7 @@ def margin_ranking_loss(
     >>> polyad.margin_ranking_loss(polyad.tensor([1.0]), polyad.tensor([3.0]), polyad.tensor([1]), 0.0, 2)
     tensor(2.)
     """
-    how = _name_of_number("margin_ranking_loss", "reduction", BY_NUMBER, reduction)
+    how = name_of_number("margin_ranking_loss", "reduction", BY_NUMBER, reduction)
     return ranking.margin_ranking_loss(input1, input2, target, margin, reduction=how)
 
 
@@ -317,7 +317,7 @@ def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool, full: bool,
     >>> polyad.poisson_nll_loss(polyad.tensor([0.0]), polyad.tensor([2.0]), True, False, 1e-8, 1)
     tensor(1.)
     """
-    how = _name_of_number("poisson_nll_loss", "reduction", BY_NUMBER, reduction)
+    how = name_of_number("poisson_nll_loss", "reduction", BY_NUMBER, reduction)
     return regression.poisson_nll_loss(input, target, log_input, full, eps=eps, reduction=how)
 
 
@@ -339,7 +339,7 @@ def triplet_margin_loss(
     >>> polyad.triplet_margin_loss(x, x, x)
     tensor([1.])
     """
-    how = _name_of_number("triplet_margin_loss", "reduction", BY_NUMBER, reduction)
+    how = name_of_number("triplet_margin_loss", "reduction", BY_NUMBER, reduction)
     return ranking.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction=how)
 
 
@@ -358,8 +358,8 @@ def grid_sampler(
     >>> polyad.grid_sampler(image, places, 0, 0, True)
     tensor([[[[2.]]]])
     """
-    mode = _name_of_number("grid_sampler", "interpolation_mode", INTERPOLATIONS, interpolation_mode)
-    padding = _name_of_number("grid_sampler", "padding_mode", PADDINGS, padding_mode)
+    mode = name_of_number("grid_sampler", "interpolation_mode", INTERPOLATIONS, interpolation_mode)
+    padding = name_of_number("grid_sampler", "padding_mode", PADDINGS, padding_mode)
     return grid_sampling.grid_sample(input, grid, mode, padding, align_corners)
 
 
