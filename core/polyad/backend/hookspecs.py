@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ..base.device import Device
+    from ..distributed.engine import Engine
     from .capabilities import BackendInfo
     from .interface import Backend, KernelSupply
     from .runtime import Runtime
@@ -50,6 +51,14 @@ def polyad_runtime(device: Device) -> Runtime | None:
     Called once for each device, when a kernel for it is first looked for: with it core makes kernels of primitives
     and composites as it does where a backend has a `Backend.runtime`. `Runtime.pays_from` says which of them outrank
     the backend's own. Let nothing heavy happen before `Runtime.compile`.
+    """
+
+
+@hookspec(firstresult=True)
+def polyad_process_group(name: str) -> type[Engine] | None:
+    """The class that carries data between processes, if the plug-in brings the one of that *name* ("mpi"); else None.
+
+    Called by `polyad.distributed.init_process_group`. It is called with a `polyad.distributed.engine.World`.
     """
 
 

@@ -1,122 +1,143 @@
-"""Training by several processes, of which polyad has none yet, at PyTorch's path ``polyad.distributed``.
+"""Training by several processes, on one machine or many, at PyTorch's path ``polyad.distributed``.
 
-Programs import it, and ask; the answers are those of a process that belongs to no group. What needs a group raises
-ValueError, as in PyTorch before ``init_process_group``, which itself raises NotImplementedError.
+Data is carried by an engine that a plug-in brings, such as "mpi"; what an engine must do is small (`engine.py`), the rest
+is here.
+
+    engine.py          what carries data; the interface of plug-ins
+    initialize.py      how processes become a world: `init_process_group`
+    groups.py          which processes work together
+    collectives.py     operations of all processes of a group; point_to_point.py, objects.py: messages, Python objects
+    buffers.py         contiguous memory for any tensors, through the host where an engine needs it
+    work.py            an operation that may not have ended; how it is waited for
+    watching.py        who is alive
+    store.py           keys and values for all processes; store_server.py, key_values.py, frames.py: who serves them
+    nn/                operations that have gradients
+    run.py             starts the processes: ``python -m polyad.distributed.run``
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from enum import Enum
-from typing import Any, NoReturn
 
-from ..compatibility.absent import lacking, stand_in
-from ..errors import ArgumentError
+from ..compatibility.absent import lacking
+from .collectives import (
+    all_gather as all_gather,
+    all_gather_coalesced as all_gather_coalesced,
+    all_gather_into_tensor as all_gather_into_tensor,
+    all_gather_single as all_gather_single,
+    all_reduce as all_reduce,
+    all_reduce_coalesced as all_reduce_coalesced,
+    all_to_all as all_to_all,
+    all_to_all_single as all_to_all_single,
+    barrier as barrier,
+    broadcast as broadcast,
+    gather as gather,
+    monitored_barrier as monitored_barrier,
+    reduce as reduce,
+    reduce_scatter as reduce_scatter,
+    reduce_scatter_single as reduce_scatter_single,
+    reduce_scatter_tensor as reduce_scatter_tensor,
+    scatter as scatter,
+)
+from .errors import (
+    DistBackendError as DistBackendError,
+    DistError as DistError,
+    DistNetworkError as DistNetworkError,
+    DistStoreError as DistStoreError,
+    QueueEmptyError as QueueEmptyError,
+)
+from .groups import (
+    GroupMember as GroupMember,
+    ProcessGroup as ProcessGroup,
+    get_backend as get_backend,
+    get_global_rank as get_global_rank,
+    get_group_rank as get_group_rank,
+    get_pg_count as get_pg_count,
+    get_process_group_ranks as get_process_group_ranks,
+    get_rank as get_rank,
+    get_world_size as get_world_size,
+    group as group,
+    is_initialized as is_initialized,
+    new_group as new_group,
+    new_subgroups as new_subgroups,
+    new_subgroups_by_enumeration as new_subgroups_by_enumeration,
+    split_group as split_group,
+)
+from .initialize import (
+    DEFAULT_TIMEOUT as DEFAULT_TIMEOUT,
+    Backend as Backend,
+    destroy_process_group as destroy_process_group,
+    init_process_group as init_process_group,
+    is_backend_available as is_backend_available,
+    register_rendezvous_handler as register_rendezvous_handler,
+    rendezvous as rendezvous,
+)
+from .objects import (
+    all_gather_object as all_gather_object,
+    broadcast_object_list as broadcast_object_list,
+    gather_object as gather_object,
+    recv_object_list as recv_object_list,
+    scatter_object_list as scatter_object_list,
+    send_object_list as send_object_list,
+)
+from .point_to_point import (
+    P2POp as P2POp,
+    batch_isend_irecv as batch_isend_irecv,
+    irecv as irecv,
+    isend as isend,
+    recv as recv,
+    send as send,
+)
+from .reduce_ops import ReduceOp as ReduceOp
+from .store import (
+    FileStore as FileStore,
+    HashStore as HashStore,
+    PrefixStore as PrefixStore,
+    Store as Store,
+    TCPStore as TCPStore,
+)
+from .work import Work as Work
 
-__all__ = [
-    "ProcessGroup",
-    "ReduceOp",
-    "all_gather",
-    "all_gather_into_tensor",
-    "all_gather_object",
-    "all_reduce",
-    "all_to_all",
-    "all_to_all_single",
-    "barrier",
-    "broadcast",
-    "broadcast_object_list",
-    "destroy_process_group",
-    "gather",
-    "gather_object",
-    "get_backend",
-    "get_rank",
-    "get_world_size",
-    "group",
-    "init_process_group",
-    "irecv",
-    "is_available",
-    "is_gloo_available",
-    "is_initialized",
-    "is_mpi_available",
-    "is_nccl_available",
-    "is_torchelastic_launched",
-    "isend",
-    "monitored_barrier",
-    "new_group",
-    "recv",
-    "reduce",
-    "reduce_scatter",
-    "reduce_scatter_tensor",
-    "scatter",
-    "scatter_object_list",
-    "send",
-]
-
-
-class ReduceOp(Enum):
-    """How numbers of several processes become one."""
-
-    SUM = 0
-    AVG = 1
-    PRODUCT = 2
-    MIN = 3
-    MAX = 4
-    BAND = 5
-    BOR = 6
-    BXOR = 7
-
-
-class ProcessGroup:
-    """Processes that work together: there are none, so nothing is an instance."""
-
-    def __new__(cls, *args: Any, **kwargs: Any) -> ProcessGroup:
-        """Raises NotImplementedError."""
-        return init_process_group()
-
-
-class group:
-    """The group of all processes; None, since there is none."""
-
-    WORLD: ProcessGroup | None = None
+default_pg_timeout = DEFAULT_TIMEOUT
 
 
 def is_available() -> bool:
-    """False: no process can belong to a group.
+    """True: the package is there. Whether an engine is installed is said by `is_backend_available`.
 
     >>> import polyad
     >>> polyad.distributed.is_available()
-    False
+    True
     """
-    return False
-
-
-def is_initialized() -> bool:
-    """False: this process belongs to no group.
-
-    >>> import polyad
-    >>> rank = polyad.distributed.get_rank() if polyad.distributed.is_initialized() else 0
-    """
-    return False
-
-
-def is_nccl_available() -> bool:
-    """False: nothing connects processes."""
-    return False
-
-
-def is_gloo_available() -> bool:
-    """False: nothing connects processes."""
-    return False
+    return True
 
 
 def is_mpi_available() -> bool:
-    """False: nothing connects processes."""
-    return False
+    """Whether the engine "mpi" is installed: mpi4py, and an MPI library."""
+    return is_backend_available("mpi")
+
+
+def is_gloo_available() -> bool:
+    """Whether a program that asks for "gloo" is served, by the engine "mpi"."""
+    return is_backend_available("gloo")
+
+
+def is_nccl_available() -> bool:
+    """Whether a plug-in brings the engine "nccl"."""
+    return is_backend_available("nccl")
+
+
+def is_ucc_available() -> bool:
+    """Whether a plug-in brings the engine "ucc"."""
+    return is_backend_available("ucc")
+
+
+def is_xccl_available() -> bool:
+    """Whether a plug-in brings the engine "xccl"."""
+    return is_backend_available("xccl")
 
 
 def is_torchelastic_launched() -> bool:
-    """Whether ``torchrun`` started this process, which it says in the environment variable TORCHELASTIC_RUN_ID.
+    """Whether ``torchrun`` or `polyad.distributed.run` started this process: TORCHELASTIC_RUN_ID is set.
 
     >>> import polyad
     >>> isinstance(polyad.distributed.is_torchelastic_launched(), bool)
@@ -125,45 +146,29 @@ def is_torchelastic_launched() -> bool:
     return "TORCHELASTIC_RUN_ID" in os.environ
 
 
+def get_node_local_rank(fallback_rank: int | None = None) -> int:
+    """The rank of this process on its machine, by LOCAL_RANK of the environment.
+
+    Raises:
+        RuntimeError: it is not set, and *fallback_rank* is None.
+    """
+    if "LOCAL_RANK" in os.environ:
+        return int(os.environ["LOCAL_RANK"])
+    if fallback_rank is not None:
+        return int(fallback_rank)
+    raise DistError(
+        "get_node_local_rank: LOCAL_RANK is not in the environment", fix="start by python -m polyad.distributed.run"
+    )
+
+
+def supports_complex(reduceOp: ReduceOp) -> bool:
+    """Whether numbers of complex dtypes can be reduced so.
+
+    >>> import polyad.distributed as dist
+    >>> dist.supports_complex(dist.ReduceOp.SUM), dist.supports_complex(dist.ReduceOp.MAX)
+    (True, False)
+    """
+    return reduceOp in (ReduceOp.SUM, ReduceOp.AVG, ReduceOp.PRODUCT)
+
+
 __getattr__ = lacking(__name__)
-init_process_group: Callable[..., NoReturn] = stand_in("distributed.init_process_group")
-
-
-def _needs_group(name: str) -> Callable[..., NoReturn]:
-    def function(*args: Any, **kwargs: Any) -> NoReturn:
-        raise ArgumentError(
-            f"{name}: this process belongs to no group",
-            fix="ask polyad.distributed.is_initialized() first, and do without if it is False",
-        )
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = "Raises ValueError: this process belongs to no group."
-    return function
-
-
-all_gather = _needs_group("all_gather")
-all_gather_into_tensor = _needs_group("all_gather_into_tensor")
-all_gather_object = _needs_group("all_gather_object")
-all_reduce = _needs_group("all_reduce")
-all_to_all = _needs_group("all_to_all")
-all_to_all_single = _needs_group("all_to_all_single")
-barrier = _needs_group("barrier")
-broadcast = _needs_group("broadcast")
-broadcast_object_list = _needs_group("broadcast_object_list")
-destroy_process_group = _needs_group("destroy_process_group")
-gather = _needs_group("gather")
-gather_object = _needs_group("gather_object")
-get_backend = _needs_group("get_backend")
-get_rank = _needs_group("get_rank")
-get_world_size = _needs_group("get_world_size")
-irecv = _needs_group("irecv")
-isend = _needs_group("isend")
-monitored_barrier = _needs_group("monitored_barrier")
-new_group = _needs_group("new_group")
-recv = _needs_group("recv")
-reduce = _needs_group("reduce")
-reduce_scatter = _needs_group("reduce_scatter")
-reduce_scatter_tensor = _needs_group("reduce_scatter_tensor")
-scatter = _needs_group("scatter")
-scatter_object_list = _needs_group("scatter_object_list")
-send = _needs_group("send")
