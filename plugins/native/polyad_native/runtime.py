@@ -90,7 +90,9 @@ class NativeRuntime(Runtime):
             prologue=f"{C.prologue}{text('common/vector_math.h')}"
             "#define expf polyad_exp\n#define to_half polyad_half\n",
             functions={
-                "times_plus_float32": "polyad_fma", "erfc_float32": "polyad_erfc", "fmod_float32": "polyad_fmod",
+                "times_plus_float32": "polyad_fma",
+                "erfc_float32": "polyad_erfc",
+                "fmod_float32": "polyad_fmod",
             },
         )
 
