@@ -35,8 +35,8 @@ def added(
     add: Any, out: Any, source: Any, index: Any, outer: int, rows: int, size: int, count: int, *chosen: Any,
     skipped: int = -1, zeroed: bool = False, each: bool = False,
 ) -> Any:  # fmt: skip
-    """*out* with rows of *source* added at *index*, see ``add_at`` in the C file. *chosen*: its ``from`` and ``factors``,
-    where source is a matrix of which they choose rows.
+    """*out* with rows of *source* added at *index*, see ``add_at`` in the C file. *chosen*: its ``from`` and
+    ``factors``, where source is a matrix of which they choose rows.
     """
     sizes = _packed(outer, rows, size, count, skipped, zeroed, each, len(source) if source.ndim else 0)
     if index.dtype != np.int64 or not add(
