@@ -369,7 +369,7 @@ def embedding_bag(
     if mode == "sum":
         return total
     if input.ndim == 2 and not spare:
-        return total / max(input._array.shape[1], 1)
+        return total.div(max(input._array.shape[1], 1))
     counts = _bag_starts(bag, bags + spare)[0].narrow(0, 0, bags)
     return total / counts.clamp(min=1).unsqueeze(1).to(total._type.dtype)
 

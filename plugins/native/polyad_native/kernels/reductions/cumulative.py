@@ -15,12 +15,12 @@ from ...choosing import Call
 from ...engine import Library
 
 _LIBRARY = Library("kernels/reductions/cumulative")
-_KINDS = ("cumsum", "cumprod", "cummax", "cummin")
+_OPS = ("cumsum", "cumprod", "cummax", "cummin")
 """In the C file's order; the latter two say where their extremes are."""
 
 
-def _running(op: str) -> Callable[[Signature], Call | None]:
-    kind = _KINDS.index(op)
+def _maker(op: str) -> Callable[[Signature], Call | None]:
+    kind = _OPS.index(op)
 
     def make(types: Signature) -> Call | None:
         run = _LIBRARY.function_of("running", types)
@@ -41,5 +41,5 @@ def _running(op: str) -> Callable[[Signature], Call | None]:
     return make
 
 
-CUMULATIVE = tuple([_running(op) for op in _KINDS])
+CUMULATIVE = tuple([_maker(op) for op in _OPS])
 """What makes the kernel of each op for a signature."""
