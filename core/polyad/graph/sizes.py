@@ -280,6 +280,13 @@ def sizes_in_words(sizes: Mapping[str, int]) -> str:
     return ", ".join(f"{name} = {size}" for name, size in sizes.items())
 
 
+def lie_alike(shape: Shape, strides: Strides, others: Strides) -> bool:
+    """Whether elements of two tensors of one shape lie apart alike, whatever the strides of single elements."""
+    if strides == others or 0 in shape:
+        return True
+    return all(size == 1 or one == other for size, one, other in zip(shape, strides, others, strict=True))
+
+
 def dense_strides(shape: Shape, captured: Layout) -> Strides | None:
     """The strides of a tensor of *shape* that lies without gaps, with its dimensions in the order that they have in
     *captured*; None if that has gaps.
