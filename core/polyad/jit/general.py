@@ -19,13 +19,13 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, TypeAlias
 
 from ..base.shapes_and_strides import Layout
+from ..base.state import warn_user
 from ..errors import ArgumentError, ArgumentTypeError, BakedSize, PolyadError, ShapeError
 from ..graph.expressions import Expression, Repeat, SizeRef, evaluated, names_of, solved
 from ..graph.graph import Graph, nodes_within
 from ..graph.parsing import is_free
-from ..graph.sizes import dense_strides, fixed, lie_alike, sizes_in_words
+from ..graph.sizes import dense_strides, lie_alike, remembered, sizes_in_words
 from ..graph.structure import leaves_of, replace
-from ..graph.verify import verify
 from ..history.grad_mode import no_grad
 from ..random.generator import Generator
 from ..tensor import Tensor
@@ -55,7 +55,7 @@ def generalise(
 ) -> Graph:
     """The graph of *function* for all sizes of *dims*, which says by the names of tensors which of their dimensions are
     what: a name, the same for sizes that are the same, or an expression of names; or ``...`` for a dimension that is to
-    be fixed if it has to. "auto" says this of all.
+    be fixed if it has to. "auto" says this of all, and a warning tells of those by which the function decides.
 
     *ranges* has the least and the largest size of a name, None for no end. The function is called several times, with
     the example and with what is made of it; tensors that it writes to are as after one call. See `capture` for what a
@@ -74,10 +74,15 @@ def generalise(
     (batch, 6)
     """
     calls = _Calls(function, (args, dict(kwargs or {})), mode)
-    if dims == "auto":
+    auto = dims == "auto"
+    if auto:
         dims = {name: dict.fromkeys(range(tensor.dim()), ...) for name, tensor in calls.tensors.items()}
     if any(item is ... for sizes in dims.values() for item in sizes.values()):
-        return _Trying(calls, dims, dict(ranges or {})).graph()
+        trying = _Trying(calls, dims, dict(ranges or {}))
+        graph = trying.graph()
+        if auto:
+            trying.warn(graph)
+        return graph
     return _Generalising(calls, dims, dict(ranges or {})).graph()
 
 
@@ -156,7 +161,7 @@ class _Generalising:
         follows: Mapping[str, str | int] | None = None,
     ) -> None:
         self.calls, self.ranges = calls, ranges
-        self.bounded, self.follows = bounded, dict(follows or {})
+        self.bounded = bounded
         tensors = calls.tensors
         self.dims: dict[str, dict[int, Any]] = {}
         self.symbols: dict[str, tuple[str, int]] = {}
@@ -185,6 +190,8 @@ class _Generalising:
                         fix="pass an example in which it is one size, or use two names",
                     )
         self.example = example
+        known = {*example, *[of for of in (follows or {}).values() if isinstance(of, int)]}
+        self.follows = {name: of for name, of in (follows or {}).items() if name in example and of in known}
         self.captures: list[tuple[Graph, dict[str, int]]] = []
         self.twins: list[Twins] = []
         self.data = self.apart = False
@@ -213,7 +220,7 @@ class _Generalising:
                 self.captures, self.twins = [], []
                 try:
                     graph = self.made(few)
-                    if self.apart:
+                    if self.apart and not few:
                         self.compare(graph)
                     return graph
                 except Exception as error:
@@ -245,9 +252,8 @@ class _Generalising:
             unifying = self.unifying()
             graph = unifying.graph()
         for one, sizes in self.captures:
-            if sizes != large:
-                _hold_against(graph, one, sizes)
-        return verify(graph)
+            _hold_against(graph, one, sizes)
+        return graph
 
     def unifying(self) -> Unifying:
         originals = {id(twin): tensor for twins in self.twins for twin, tensor in twins.pairs}
@@ -287,7 +293,8 @@ class _Generalising:
         """Sizes of a symbol: the example's; others; the ends of its range."""
         if name in self.follows:
             of = self.follows[name]
-            return [size, self.example[of] if isinstance(of, str) else of]
+            other = self.example[of] if isinstance(of, str) else of
+            return [size, 2 if other == size else other]
         least, most = self.ranges.get(name, (0, None))
         first = size if size or most == 0 else 2
         largest = max(first * 2 + 1, 5) if most is None else most
@@ -393,9 +400,24 @@ class _Trying:
             if item is ... and name in calls.tensors and calls.tensors[name].shape[dim]
         ]
         self.follows: dict[str, str | int] = {}
+        self.reasons: dict[tuple[str, int], BakedSize] = {}
+
+    def warn(self, graph: Graph) -> None:
+        """Tell of dimensions that are fixed though the function takes other sizes: it does something else then."""
+        fixed = {
+            (value.name, dim) for value in graph.inputs for dim, size in enumerate(value.sizes) if type(size) is int
+        }
+        for (name, dim), error in self.reasons.items():
+            if (name, dim) in fixed:
+                line = f" ({error.lines['line']})" if "line" in error.lines else ""
+                kept = f"{graph.name}: dim {dim} of {name} stays {self.size((name, dim))}"
+                warn_user(
+                    f"{kept}, since the function does something else for other sizes: {error.message}{line}",
+                    BakedValueWarning,
+                )
 
     def graph(self) -> Graph:
-        found = [group for group in self.ones() if self.holds([group])]
+        found = [alone for group in self.ones() for alone in self.apart(group)]
         found += [[place] for place in self.open if place not in _joined(found) and self.holds([[place]])]
         failed = [place for place in self.open if place not in _joined(found)]
         sizes = {(self.size(place), place[1]) for place in failed}
@@ -419,6 +441,20 @@ class _Trying:
         """The dimensions of size 1 of several tensors at one place, such as a batch's, which may be one size."""
         places = {dim: [one for one in self.open if one[1] == dim and self.size(one) == 1] for _, dim in self.open}
         return [group for group in places.values() if len(group) > 1]
+
+    def apart(self, group: list[tuple[str, int]]) -> list[Group]:
+        """The sizes that dimensions of size 1 are: each of its own, if need be as large as the first or broadcast to it;
+        or all the same; or none.
+        """
+        single, first = [[place] for place in group], _symbol(group)
+        if not all(self.holds([one]) for one in single):
+            return [group] if self.holds([group]) else []
+        if self.made(single) is None:
+            self.follows.update({_symbol(one): first for one in single[1:]})
+            if self.made(single) is None:
+                self.follows = {name: of for name, of in self.follows.items() if of != first}
+                return [group] if self.holds([group]) else []
+        return single
 
     def with_broadcast(self, chosen: list[Group], graph: Graph | None) -> Graph | None:
         """The graph in which sizes of 1 that are left may also be those to which they are broadcast."""
@@ -448,7 +484,9 @@ class _Trying:
     def made(self, groups: list[Group], few: bool = False, bounded: bool = False) -> Graph | None:
         try:
             return self.generalising(groups, bounded).graph(few)
-        except Exception:
+        except Exception as error:
+            if len(groups) == 1 and isinstance(error, BakedSize) and error.__cause__ is None:
+                self.reasons.update(dict.fromkeys(groups[0], error))
             return None
 
     def generalising(self, groups: list[Group], bounded: bool = False) -> _Generalising:
@@ -516,7 +554,7 @@ def _is_dense(tensor: Tensor) -> bool:
 def _hold_against(graph: Graph, captured: Graph, sizes: Mapping[str, int]) -> None:
     """Raise if *graph* is not what was *captured* at *sizes*."""
     try:
-        found = fixed(graph, sizes)
+        found = remembered(graph, sizes)
     except ShapeError as error:
         raise BakedSize(error.message, fix=error.fix, notes=error.lines) from error
     for value, other in zip(found.values, captured.values, strict=True):

@@ -38,7 +38,8 @@ class Restored:
         module = getattr(function, "__self__", function)
         made = cls(None)
         made.modules = list(module.modules()) if hasattr(module, "named_modules") else []
-        made.tensors = [one.tensor for one in graph.constants if one.value.storage.number in graph.after]
+        written = graph.after
+        made.tensors = [one.tensor for one in graph.constants if one.value.storage.number in written]
         made.leaves = [one.tensor for one in graph.constants if one.tensor.requires_grad and one.tensor.is_leaf]
         made.generators = [generator for generator, _ in graph.ends]
         return made
