@@ -1,0 +1,1 @@
+"""The jobs, a module for each library."""
