@@ -18,6 +18,7 @@ def main() -> int:
     parser.add_argument("--pytorch", required=True, help="the Python of the environment that has PyTorch")
     parser.add_argument("--library", action="append", default=[], help="of the group; without it all are run")
     parser.add_argument("-k", dest="wanted", default="", help="run the jobs whose names hold this text")
+    parser.add_argument("--device", action="append", default=[], help="of polyad's; without it, all that a job names")
     parser.add_argument("--rounds", type=int, default=5, help="how often each timed section is timed; 0 for never")
     parser.add_argument("--threads", type=int, default=1, help="how many threads each library may use")
     parser.add_argument("--measure", choices=["processor", "clock"], default="processor", help="the time that counts")
@@ -26,8 +27,8 @@ def main() -> int:
     given = parser.parse_args()
     pythons = {"polyad": given.polyad, "pytorch": given.pytorch}
     result = run_group(
-        given.group, pythons, libraries=tuple(given.library), wanted=given.wanted, folder=given.folder,
-        rounds=given.rounds, threads=given.threads, measure=given.measure,
+        given.group, pythons, libraries=tuple(given.library), wanted=given.wanted, devices=tuple(given.device),
+        folder=given.folder,        rounds=given.rounds, threads=given.threads, measure=given.measure,
     )  # fmt: skip
     if given.write:
         file = Path(RESULTS) / f"{given.group}.json"

@@ -174,13 +174,15 @@ class Library:
         self.workers.clear()
 
 
-def run_library(library: Library, wanted: str) -> tuple[dict[str, Any], list[Row]]:
+def run_library(library: Library, wanted: str, only: tuple[str, ...]) -> tuple[dict[str, Any], list[Row]]:
     """What the library is, and the rows of its jobs whose names hold *wanted*; each is printed as it comes."""
     rows = []
     try:
         started = {side: library.worker(side).started for side in SIDES}
         for name, devices in started["polyad"]["jobs"].items():
             for device in devices if wanted in name else ():
+                if only and device not in only:
+                    continue
                 row = library.run(name, device)
                 rows.append(row)
                 tell(row)
@@ -198,7 +200,14 @@ def tell(row: Row) -> None:
 
 
 def run_group(
-    group: str, pythons: dict[str, str], *, libraries: tuple[str, ...], wanted: str, folder: str | None, **options: Any
+    group: str,
+    pythons: dict[str, str],
+    *,
+    libraries: tuple[str, ...],
+    wanted: str,
+    devices: tuple[str, ...],
+    folder: str | None,
+    **options: Any,
 ) -> dict[str, Any]:
     """What docs/ecosystem/<group>.json holds."""
     result: dict[str, Any] = {}
@@ -207,7 +216,7 @@ def run_group(
         place.mkdir(parents=True, exist_ok=True)
         for name in libraries or GROUPS[group]:
             try:
-                about, rows = run_library(Library(name, pythons, place, **options), wanted)
+                about, rows = run_library(Library(name, pythons, place, **options), wanted, devices)
             except Ended as error:
                 print(f"RED  {name}: {error}", file=sys.stderr)
                 about, rows = {"error": str(error)}, []
