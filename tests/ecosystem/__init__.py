@@ -1,6 +1,6 @@
 """Libraries written for PyTorch, unedited, on polyad and on PyTorch: the same programs in two environments.
 
-    python -m ecosystem GROUP --polyad PYTHON --pytorch PYTHON [-k TEXT] [--rounds N] [--write]
+    python -m ecosystem GROUP --polyad PYTHON --pytorch PYTHON [-k PATTERN] [--rounds N] [--write]
 
 `nox -s ecosystem` makes the two environments and runs every group. polyad's has no PyTorch.
 

@@ -17,7 +17,7 @@ def main() -> int:
     parser.add_argument("--polyad", required=True, help="the Python of the environment that has polyad, and no PyTorch")
     parser.add_argument("--pytorch", required=True, help="the Python of the environment that has PyTorch")
     parser.add_argument("--library", action="append", default=[], help="of the group; without it all are run")
-    parser.add_argument("-k", dest="wanted", default="", help="run the jobs whose names hold this text")
+    parser.add_argument("-k", dest="wanted", default="", help="run the jobs whose names match this expression")
     parser.add_argument("--device", action="append", default=[], help="of polyad's; without it, all that a job names")
     parser.add_argument("--rounds", type=int, default=5, help="how often each timed section is timed; 0 for never")
     parser.add_argument("--threads", type=int, default=1, help="how many threads each library may use")

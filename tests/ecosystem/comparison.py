@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import re
 import select
 import signal
 import statistics
@@ -163,8 +164,8 @@ class Library:
             for side in SIDES:
                 peaks[side] = self.workers[side].ask(end=True)["peak"] / 1e6
             row.memory = peaks["pytorch"], peaks["polyad"]
-        except (Ended, KeyError) as error:
-            row.error = str(error)
+        except (Ended, KeyError, OSError, ValueError) as error:
+            row.error = f"{type(error).__name__}: {error}"
             self.stop()
         return row
 
@@ -175,12 +176,12 @@ class Library:
 
 
 def run_library(library: Library, wanted: str, only: tuple[str, ...]) -> tuple[dict[str, Any], list[Row]]:
-    """What the library is, and the rows of its jobs whose names hold *wanted*; each is printed as it comes."""
+    """What the library is, and the rows of its jobs whose names match *wanted*; each is printed as it comes."""
     rows = []
     try:
         started = {side: library.worker(side).started for side in SIDES}
         for name, devices in started["polyad"]["jobs"].items():
-            for device in devices if wanted in name else ():
+            for device in devices if re.search(wanted, name) else ():
                 if only and device not in only:
                     continue
                 row = library.run(name, device)

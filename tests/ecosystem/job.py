@@ -154,4 +154,7 @@ def array(value: Any) -> np.ndarray:
         if str(value.dtype).endswith("bfloat16"):
             value = value.float()
         return np.array(value.numpy())
-    return np.asarray(value)
+    made = np.asarray(value)
+    if made.dtype.kind == "O":
+        raise TypeError(f"a {type(value).__name__} cannot be recorded: {value!r:.100}")
+    return made

@@ -6,17 +6,23 @@ reads, and, of a decoder, the tokens that `generate` chooses with its cache. To 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
-import transformers
-from transformers import AutoConfig
-
 from ..job import Run, job
+from . import load_torchvision
+
+load_torchvision()
+
+import transformers  # noqa: E402
+from transformers import AutoConfig  # noqa: E402
 
 PACKAGE = "transformers"
 WORDS = 99
 DEVICES = ("cpu", "opencl")
+
+DROPS = re.compile("dropout|drop$")
 
 transformers.logging.set_verbosity_error()
 
@@ -52,14 +58,16 @@ ENCODERS: dict[str, dict[str, Any]] = {
     "roformer": {"embedding_size": 16},
     "longformer": {"attention_window": 8, "max_position_embeddings": 66, "pad_token_id": 1},
     "big_bird": {"attention_type": "original_full"},
-    "nystromformer": {"num_landmarks": 4, "segment_means_seq_len": 16},
+    "nystromformer": {"num_landmarks": 4, "segment_means_seq_len": 4},
     "fnet": {},
     "modernbert": {"local_attention": 8, "global_attn_every_n_layers": 2},
-    "funnel": {"block_sizes": [1, 1], "d_model": 32, "n_head": 4, "d_head": 8, "d_inner": 48},
+    "funnel": {"num_hidden_layers": ..., "hidden_size": ..., "num_attention_heads": ..., "intermediate_size": ...,
+               "block_sizes": [1, 1], "d_model": 32, "n_head": 4, "d_head": 8, "d_inner": 48},
     "layoutlm": {},
     "squeezebert": {"q_groups": 2, "k_groups": 2, "v_groups": 2, "embedding_size": 32},
     "megatron-bert": {},
-    "esm": {"position_embedding_type": "rotary", "mask_token_id": 3, "emb_layer_norm_before": False},
+    "esm": {"position_embedding_type": "rotary", "mask_token_id": 3, "emb_layer_norm_before": False,
+            "token_dropout": True},
     "canine": {"num_hash_functions": 2, "num_hash_buckets": 32, "local_transformer_stride": 8,
                "downsampling_rate": 2, "upsampling_kernel_size": 3},
 }  # fmt: skip
@@ -191,10 +199,10 @@ HEARING: dict[str, dict[str, Any]] = {
 
 
 def configuration(name: str, options: dict[str, Any]) -> Any:
-    """The configuration called *name*, without what its class calls otherwise or lacks, and without dropout."""
-    made = AutoConfig.for_model(name, **options)
-    for field in vars(made):
-        if "dropout" in field or field.endswith(("_drop", "pdrop")) or field == "drop_path_rate":
+    """The configuration called *name*, without dropout; an option that is ``...`` is left out."""
+    made = AutoConfig.for_model(name, **{field: value for field, value in options.items() if value is not ...})
+    for field, value in list(vars(made).items()):
+        if isinstance(value, float) and (DROPS.search(field) or field == "drop_path_rate"):
             setattr(made, field, 0.0)
     return made
 
@@ -209,7 +217,8 @@ def finish(run: Run, model: Any, inputs: dict[str, Any]) -> None:
     """Record outputs, files, gradients and steps of a model whose *inputs* have labels."""
     with run.torch.no_grad():
         outputs = model(**inputs, output_hidden_states=True)
-        run.record("outputs", {name: one for name, one in outputs.items() if name != "past_key_values"})
+        tensors = (run.torch.Tensor, tuple)  # not the cache
+        run.record("outputs", {name: one for name, one in outputs.items() if isinstance(one, tensors)})
         run.time("forward", lambda: forward(run, model, inputs))
     files(run, model)
     run.train(model, lambda model: model(**inputs).loss)
