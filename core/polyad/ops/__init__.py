@@ -34,8 +34,8 @@ attach(ATTRIBUTES.names())
 def __getattr__(name: str) -> Any:
     if name in ("aten", "polyad"):  # PyTorch's ops, and those of polyad's that PyTorch has not
         return importlib.import_module("polyad.aten.overloads").NAMESPACES[name]
-    if name == "load_library":
-        return importlib.import_module("polyad.library.compiled").load_library
+    if name in ("load_library", "loaded_libraries"):
+        return getattr(importlib.import_module("polyad.library.compiled"), name)
     path = f"{__name__}.{name}"
     if name.startswith("__"):
         raise missing(__name__, name)
