@@ -17,7 +17,7 @@ from polyad import Tensor, library
 from polyad.base.extras import needed
 from polyad.errors import ArgumentError, NotSupported, SerializationError
 
-_MODES = {1: "L", 2: "LA", 3: "RGB", 4: "RGBA"}
+_PILLOW_MODES = {1: "L", 2: "LA", 3: "RGB", 4: "RGBA"}
 """Pillow's modes by torchvision's ImageReadMode, whose 0 is the file's own."""
 _PNG_BEGIN = b"\x89PNG"
 
@@ -68,14 +68,14 @@ def _decoder(op: str, *formats: str) -> Callable[..., Tensor]:
     """An op that reads pictures of these formats."""
 
     def decode(data: Tensor, mode: int, apply_exif_orientation: bool = False) -> Tensor:
-        if mode not in (0, *_MODES):
+        if mode not in (0, *_PILLOW_MODES):
             raise ArgumentError(f"{op}: there is no mode {mode}", fix="use torchvision.io.ImageReadMode")
         picture = _open(op, data, list(formats))
         if picture.format == "GIF":
             return _frames(picture)
         if apply_exif_orientation:
             picture = needed("PIL.ImageOps", "vision", op).exif_transpose(picture)
-        wanted = _MODES.get(mode) or _own_mode(picture)
+        wanted = _PILLOW_MODES.get(mode) or _own_mode(picture)
         if picture.mode.startswith("I") and wanted != "I;16":
             pixels = np.array(picture).astype(np.uint16)
             repeated = np.repeat(pixels[None], len(wanted.replace("LA", "L")), 0)

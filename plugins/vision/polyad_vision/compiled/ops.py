@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from polyad import library, ops
+import polyad
+from polyad import library
 
 from . import boxes, deformable, regions
 
@@ -63,7 +64,7 @@ def _register_pooling_gradient(name: str) -> None:
         ctx.size, ctx.bins, ctx.sampling = tuple(inputs[0].shape), inputs[2:5], inputs[5:]
 
     def backward(ctx: Any, grad: Any, *unused: Any) -> tuple[Any, ...]:
-        op = getattr(ops.torchvision, f"_{name}_backward")
+        op = getattr(polyad.ops.torchvision, f"_{name}_backward")
         # The ratio is behind the size for roi_align, and before it for ps_roi_align.
         before, behind = ((), ctx.sampling) if name == "roi_align" else (ctx.sampling, ())
         gradient = op(grad, *ctx.saved_tensors, *ctx.bins, *before, *ctx.size, *behind)
@@ -82,7 +83,7 @@ def _save_convolution(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
 
 
 def _convolution_backward(ctx: Any, grad: Any) -> tuple[Any, ...]:
-    gradients = ops.torchvision._deform_conv2d_backward(grad, *ctx.saved_tensors, *ctx.rest)
+    gradients = polyad.ops.torchvision._deform_conv2d_backward(grad, *ctx.saved_tensors, *ctx.rest)
     return (*gradients, *[None] * len(ctx.rest))
 
 

@@ -132,7 +132,7 @@ def _in_single(compute: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def _chunks(regions: int, elements: int) -> Iterator[tuple[int, int]]:
+def _region_ranges(regions: int, elements: int) -> Iterator[tuple[int, int]]:
     """Ranges of regions, each of which has so many elements."""
     step = max(1, _ELEMENTS // max(1, elements))
     for begin in range(0, regions, step):
@@ -175,7 +175,7 @@ def roi_align(input: Tensor, rois: Tensor, scale: float, height: int, width: int
     table = input.permute(0, 2, 3, 1).reshape(-1, channels)
     read = rows.place.shape[1], columns.place.shape[1]
     results = []
-    for begin, end in _chunks(len(rois), read[0] * read[1] * channels):
+    for begin, end in _region_ranges(len(rois), read[0] * read[1] * channels):
         (row, by_row), (column, by_column) = rows.part(begin, end), columns.part(begin, end)
         places = _table_rows(rois[begin:end], row[:, :, None], column[:, None], size)
         pixels = table.index_select(0, places.flatten()).view(end - begin, read[0], -1)
@@ -196,7 +196,7 @@ def roi_align_backward(
         axes = _align_axes(rois, scale, (height, width), ratio, size, 0.5 * aligned, 1)
         down, across = _merged(axes[0]), _merged(axes[1])
         read = down.place.shape[1], across.place.shape[1]
-        for begin, end in _chunks(len(rois), read[0] * read[1] * channels):
+        for begin, end in _region_ranges(len(rois), read[0] * read[1] * channels):
             (row, by_row), (column, by_column) = down.part(begin, end), across.part(begin, end)
             places = _table_rows(rois[begin:end], row[:, :, None], column[:, None], size)
             spread_out = by_column.mT[:, None] @ grad[begin:end].permute(0, 2, 3, 1)
@@ -230,7 +230,7 @@ def _ps_forward(input: Tensor, rois: Tensor, axes: tuple[Axis, Axis]) -> tuple[T
     channels = input.shape[1] // (height * width)
     table, results = _bin_table(input, height, width), []
     reads = height * width * axes[0].place.shape[2] * axes[1].place.shape[2]
-    for begin, end in _chunks(len(rois), reads * channels):
+    for begin, end in _region_ranges(len(rois), reads * channels):
         part = (axis.part(begin, end) for axis in axes)
         places, weights = _bin_reads(rois[begin:end], *part, tuple(input.shape[2:]))
         pixels = table.index_select(0, places.flatten()).view(*places.shape, channels)
@@ -245,7 +245,7 @@ def _ps_backward(grad: Tensor, rois: Tensor, axes: tuple[Axis, Axis], shape: tup
     channels, height, width = grad.shape[1:]
     table = grad.new_zeros(pictures * size[0] * size[1] * height * width, channels)
     reads = height * width * axes[0].place.shape[2] * axes[1].place.shape[2]
-    for begin, end in _chunks(len(rois), reads * channels):
+    for begin, end in _region_ranges(len(rois), reads * channels):
         places, weights = _bin_reads(rois[begin:end], *(axis.part(begin, end) for axis in axes), tuple(size))
         shares = weights[..., None] * grad[begin:end].permute(0, 2, 3, 1)[..., None, :]
         table.index_add_(0, places.flatten(), shares.reshape(-1, channels))
@@ -309,7 +309,7 @@ def roi_pool(input: Tensor, rois: Tensor, scale: float, height: int, width: int)
     table = input.permute(0, 2, 3, 1).reshape(-1, channels)
     largest, where = [], []
     reads = height * width * rows.place.shape[2] * columns.place.shape[2]
-    for begin, end in _chunks(len(rois), reads * channels):
+    for begin, end in _region_ranges(len(rois), reads * channels):
         (row, by_row), (column, by_column) = rows.part(begin, end), columns.part(begin, end)
         row, column = row[:, :, None, :, None], column[:, None, :, None]
         read = ((by_row > 0)[:, :, None, :, None] & (by_column > 0)[:, None, :, None]).flatten(3)[..., None]
