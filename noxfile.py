@@ -373,6 +373,25 @@ def examples(session: nox.Session) -> None:
     session.run("python", "fine_tune.py", "--output", str(written / "fine-tuned"), "--epochs=1", "--crops=8")
 
 
+@nox.session(default=False)
+@nox.parametrize("group", [file.stem for file in sorted((ROOT / "tests/ecosystem/requirements").glob("*.txt"))])
+def ecosystem(session: nox.Session, group: str) -> None:
+    """Run a group of libraries written for PyTorch, unedited, on polyad without PyTorch and on PyTorch, and write what
+    came of it into docs/ecosystem.md; arguments after -- go to `python -m ecosystem`.
+    """
+    requirements = f"tests/ecosystem/requirements/{group}.txt"
+    install(session, extras="test,opencl")
+    session.install("--no-deps", "-r", requirements)
+    beside = Path(session.create_tmp()).resolve() / "pytorch"
+    python = str(beside / ("Scripts" if sys.platform == "win32" else "bin") / "python")
+    session.run("python", "-m", "venv", "--clear", str(beside), silent=True)
+    session.run(python, "-m", "pip", "install", "--quiet", ORACLE, "numpy", external=True)
+    session.run(python, "-m", "pip", "install", "--quiet", "--no-deps", "-r", requirements, external=True)
+    given = ("--polyad", shutil.which("python", path=session.bin), "--pytorch", python)
+    options = session.posargs or ["--write"]
+    session.run("python", "-m", "ecosystem", group, *given, *options, env={"PYTHONPATH": str(ROOT / "tests")})
+
+
 def size_mb(folder: Path) -> float:
     """The size of all files in *folder*."""
     return sum(path.lstat().st_size for path in folder.rglob("*")) / 1e6

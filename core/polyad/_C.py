@@ -7,6 +7,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable
 
+from .base.state import state
 from .compatibility.absent import lacking
 from .dispatch.overriding import (
     disabled as _disabled_torch_function_impl,
@@ -14,8 +15,11 @@ from .dispatch.overriding import (
     dispatch_off as _DisableTorchDispatch,
     functions_off as DisableTorchFunctionSubclass,
 )
+from .errors import NotSupported
 
 __all__ = [
+    "_AutoDispatchBelowAutograd",
+    "_ExcludeDispatchKeyGuard",
     "DispatchKey",
     "DispatchKeySet",
     "DisableTorchFunction",
@@ -43,6 +47,9 @@ class DispatchKey(enum.Enum):
     AutocastCPU = "AutocastCPU"
     AutocastCUDA = "AutocastCUDA"
     AutocastXPU = "AutocastXPU"
+    Autograd = "Autograd"
+    CompositeExplicitAutograd = "CompositeExplicitAutograd"
+    CompositeImplicitAutograd = "CompositeImplicitAutograd"
 
 
 class DispatchKeySet:
@@ -62,6 +69,42 @@ class DispatchKeySet:
 
     def __or__(self, other: DispatchKeySet) -> DispatchKeySet:
         return DispatchKeySet(self._keys | other._keys)
+
+
+class _ExcludeDispatchKeyGuard:
+    """While it is entered, `polyad.autocast` is off for the devices of *keys*, "AutocastCPU" and its like.
+
+    Raises NotImplementedError for other keys.
+    """
+
+    def __init__(self, keys: DispatchKeySet) -> None:
+        self._devices = {key.name.removeprefix("Autocast").lower() for key in keys._keys}
+        other = [key.name for key in keys._keys if not key.name.startswith("Autocast")]
+        if other:
+            raise NotSupported(
+                f"_ExcludeDispatchKeyGuard: kernels are not chosen by {other[0]}", fix="exclude Autocast keys"
+            )
+
+    def __enter__(self) -> None:
+        self._before = state.autocast
+        left = {kind: setting for kind, setting in (self._before or {}).items() if kind not in self._devices}
+        state.autocast = type(self._before)(left) if left and self._before is not None else None
+
+    def __exit__(self, *exception: object) -> None:
+        state.autocast = self._before
+
+
+class _AutoDispatchBelowAutograd:
+    """While it is entered, nothing is recorded, and a custom op passes its kernel for "Autograd" over: what that
+    kernel enters to call the op itself.
+    """
+
+    def __enter__(self) -> None:
+        self._before = state.below_autograd, state.grad_enabled
+        state.below_autograd, state.grad_enabled = True, False
+
+    def __exit__(self, *exception: object) -> None:
+        state.below_autograd, state.grad_enabled = self._before
 
 
 def _log_api_usage_once(event: str) -> None:

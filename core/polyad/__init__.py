@@ -457,6 +457,8 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f".{name}", __package__)
     if _mounted.shows(name):
         return importlib.import_module(f".{name}", __package__)
+    if name.startswith("_foreach_"):
+        return importlib.import_module(".foreach", __package__).function(name)
     raise AttributeError(f"module 'polyad' has no attribute {name!r}")
 
 

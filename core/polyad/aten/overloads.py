@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .. import ops
 from ..dispatch.catalogue import ATTRIBUTES, OPS, PUBLIC
 from ..dispatch.overriding import answers, ask
 from ..tensor import Tensor
@@ -160,7 +161,7 @@ NAMESPACES = {name: OpNamespace(name) for name in ("aten", "polyad")}
 
 def packet(namespace: str, name: str) -> OpOverloadPacket:
     """The op of that name."""
-    return getattr(NAMESPACES[namespace], name)  # type: ignore[no-any-return]
+    return getattr(getattr(ops, namespace), name)  # type: ignore[no-any-return]
 
 
 def overload(namespace: str, name: str, overload: str) -> OpOverload:

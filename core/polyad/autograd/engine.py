@@ -157,7 +157,7 @@ class Pass:
                     for receiver, part in (
                         zip(target, result, strict=True) if target.__class__ is list else ((target, result),)
                     ):
-                        if receiver is None or part is None:
+                        if receiver is None or part is None or (needed is not None and receiver not in needed):
                             continue
                         if part._array.shape != receiver.shape or part._type.dtype is not receiver.type.dtype:
                             part = _fit(node, receiver, part)

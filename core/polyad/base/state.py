@@ -65,10 +65,12 @@ class ThreadState(threading.local):
             `polyad.cuda.CUDAGraph`.
         functions_off, function_modes: whom `polyad.dispatch.overriding` does not ask, and the modes that it asks first.
         dispatch_off: whether classes are not asked for ``__torch_dispatch__`` either.
+        below_autograd: whether kernels for "Autograd" of custom ops are passed over; see `polyad.library.Library.impl`.
         inspect: called with each gradient that a node computes; see `polyad.autograd.anomaly`.
     """
 
     grad_enabled: bool = True
+    below_autograd: bool = False
     current_devices: Mapping[str, int] = MappingProxyType({})
     modes: tuple[ActiveMode, ...] = NO_MODES
     no_modes: tuple[ActiveMode, ...] = NO_MODES

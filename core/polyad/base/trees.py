@@ -17,22 +17,32 @@ IsLeaf = Callable[[Any], bool] | None
 
 
 class Registered(NamedTuple):
-    """How values of a class are taken apart, into items and what else it takes to build them again."""
+    """How values of a class are taken apart, into items and what else it takes to build them again.
+
+    Attributes:
+        keyed: the same with each item beside its key, where the class was registered with it.
+    """
 
     flatten: Callable[[Any], tuple[Iterable[Any], Any]]
     unflatten: Callable[[list[Any], Any], Any]
+    keyed: Callable[[Any], tuple[Iterable[tuple[Any, Any]], Any]] | None = None
 
 
 _registered: dict[type, Registered] = {}
 
 
-def register(container: type, flatten: Any, unflatten: Any) -> None:
+def register(container: type, flatten: Any, unflatten: Any, keyed: Any = None) -> None:
     """Let values of the very class *container* be structures. Raises ValueError if they are already."""
     if container in _registered or container in _CONTAINERS:
         raise ArgumentError(
             f"register_pytree_node: {container.__name__} is registered already", fix="register a class once"
         )
-    _registered[container] = Registered(flatten, unflatten)
+    _registered[container] = Registered(flatten, unflatten, keyed)
+
+
+def registered(container: type) -> Registered | None:
+    """How values of *container* are taken apart, if `register` was told."""
+    return _registered.get(container)
 
 
 def plain(value: Any) -> Any:

@@ -72,7 +72,7 @@ FORMULAS: dict[str, Formula] = {
     "hypot": {"f": "$hypot({0}, {1})"},
     "copysign": {"f": "$copysign({0}, {1})"},
     "pow": {"f": "$pow({0}, {1})", "*": "@integer_power({0}, {1})"},
-    "fmod": {"f": "$fmod({0}, {1})", "*": "@integer_fmod({0}, {1})"},
+    "fmod": {"f": "@fmod({0}, {1})", "*": "@integer_fmod({0}, {1})"},
     "remainder": {"f": "@float_remainder({0}, {1})", "*": "@integer_remainder({0}, {1})"},
     "floor_divide": {"f": "@float_floor_divide({0}, {1})", "*": "@integer_floor_divide({0}, {1})"},
     "bitwise_and": "{0} & {1}",
@@ -134,14 +134,14 @@ FUNCTIONS: dict[str, tuple[str, str]] = {
     ),
     "float_remainder": (
         "<T> a, <T> b",
-        "const <T> r = $fmod(a, b);\n"
+        "const <T> r = @fmod(a, b);\n"
         "    const <T> sided = ((r < (<T>)(0)) != (b < (<T>)(0))) ? r + b : r;\n"
         "    return (r == (<T>)(0)) ? r : sided;",
     ),
     # The quotient of what the remainder leaves is a whole number but for rounding; a / 0 keeps its infinity.
     "float_floor_divide": (
         "<T> a, <T> b",
-        "const <T> r = $fmod(a, b);\n"
+        "const <T> r = @fmod(a, b);\n"
         "    const <T> exact = (a - r) / b;\n"
         "    const <T> down = ((r != (<T>)(0)) & ((r < (<T>)(0)) != (b < (<T>)(0)))) ? exact - (<T>)(1) : exact;\n"
         "    const <T> whole = $floor(down);\n"
@@ -175,6 +175,7 @@ FUNCTIONS: dict[str, tuple[str, str]] = {
         "<T> a, <T> b",
         "const <T> by = (b >= (<T>)(<B>)) ? (<T>)(0) : b;\n    return (by == b) ? (<T>)(a >> by) : (<T>)(0);",
     ),
+    "fmod": ("<T> a, <T> b", "return $fmod(a, b);"),
     "tanh": ("<T> x", "return $tanh(x);"),
     "erf": ("<T> x", "return $erf(x);"),
     "erfc": ("<T> x", "return $erfc(x);"),

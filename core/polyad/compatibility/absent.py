@@ -115,8 +115,10 @@ ABSENT: dict[str, Absence] = {
         ("fx.experimental.const_fold.FoldedGraphModule", "fx.experimental.const_fold.split_const_subgraphs"),
         Absence("graphs of calls are not folded", "polyad.graph.optimize(polyad.jit.capture(f, *inputs))"),
     ),
-    "_custom_ops.get_ctx": Absence("sizes are numbers", "a rule for shapes that follows from shapes alone"),
-    "_C._ExcludeDispatchKeyGuard": Absence("kernels are not chosen by keys", "polyad.autocast(enabled=False)"),
+    **dict.fromkeys(
+        ("library.triton_op", "library.wrap_triton"),
+        Absence("kernels are not written in Triton", "polyad.library.custom_op, with a kernel for each device"),
+    ),
     **{
         f"hub.{name}": Absence(
             "no code is fetched and run", "the model's own package, and polyad.hub.load_state_dict_from_url"

@@ -97,12 +97,14 @@ class _Comparison:
             return []
         lines = ["numbers, memories = run._numbers, run._memories"]
         for one, name in self.met:
-            memory = memory_number(one)
+            memory, owner = memory_number(one), "id(storage.origin or storage)"
+            other = f"storage is not None and memories.setdefault({owner}, {memory}) != {memory}"
+            if memory != -1 - one.number and memory < 0:  # it shows what another tensor from outside shows
+                other = f"storage is None or memories.get({owner}) != {memory}"
             lines += [
                 f"if id({name}) in numbers: return MISSING",
                 f"storage = {name}._storage",
-                f"if storage is not None and memories.setdefault(id(storage.origin or storage), {memory}) != {memory}:",
-                "    return MISSING",
+                f"if {other}: return MISSING",
                 f"known[{one.number}] = {name}",
                 f"numbers[id({name})] = {one.number}",
             ]

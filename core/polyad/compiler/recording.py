@@ -65,7 +65,7 @@ class Outside(NamedTuple):
     """What is expected of a tensor that the run meets here first and has not made.
 
     Attributes:
-        memory: number of its memory; None if nothing else may show it.
+        memory: number of its memory; None if the run has met nothing else yet that shows it.
         history: "none", "leaf", or "recorded".
     """
 
@@ -429,13 +429,14 @@ class Recorder(Capture):
             return Slot(number)
         if type(tensor) not in CLASSES:
             raise Unfit(f"a tensor of class {type(tensor).__name__}")
-        owner, memory = memory_of(tensor), None
-        if owner is not None:
-            memory = self._memories.setdefault(id(owner), len(self._memories))
+        number = self._number(tensor)
+        owner = memory_of(tensor)
+        memory = self._memories.get(id(owner))
+        if owner is not None and memory is None:
+            self._memories[id(owner)] = -1 - number
             self._alive.append(owner)
         place = None if tensor._view is None else tensor._view.__class__
         array = tensor._array
-        number = self._number(tensor)
         self._outside.append(number)
         return Outside(
             number, type(tensor), tensor._type, array.shape, array.strides, history_of(tensor), place, memory
@@ -455,7 +456,7 @@ class Recorder(Capture):
         offset = 0 if view is None else view.offset
         owner = memory_of(tensor)
         if owner is not None:
-            self._memories.setdefault(id(owner), len(self._memories))
+            self._memories.setdefault(id(owner), number)
             self._alive.append(owner)
         place = None if view is None else view.__class__
         return Made(number, tensor._type, array.shape, array.strides, name, place, offset)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import UserDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 from ..aten.overloads import OpOverload, overload
@@ -20,15 +21,15 @@ from ..base.trees import plain
 from ..dispatch.catalogue import OPS, PUBLIC
 from ..dispatch.declared import Op
 from ..dispatch.effects import Effect
-from ..dispatch.plan import find_plan, run_body
 from ..errors import ArgumentTypeError, NotSupported, safe_repr
 from ..graph.expressions import Repeat
 from ..graph.graph import Graph
 from ..graph.structure import leaves_of
-from ..jit.capture import Capture, captured, names_of_members
+from ..jit.capture import Capture
+from ..jit.expanding import opened
 from ..jit.general import generalise
+from ..jit.restoring import Restored
 from .exported_program import ExportedModule, ExportedProgram, ModuleCallEntry
-from .exporting import as_before
 
 __all__ = ["CustomDecompTable", "default_decompositions"]
 
@@ -83,10 +84,7 @@ class Body:
 
     def __call__(self, *values: Any) -> Any:
         """What the body makes of *values*."""
-        if self.op.name in SPLIT:
-            return SPLIT[self.op.name](*values)
-        plan = find_plan(self.op, values)
-        return run_body(self.op, values) if plan.path != "cast" else plan.indirect(self.op, values, False)  # type: ignore[misc]
+        return SPLIT[self.op.name](*values) if self.op.name in SPLIT else opened(self.op, values)
 
 
 class CustomDecompTable(UserDict[OpOverload, Callable[..., Any]]):
@@ -153,13 +151,9 @@ def decomposed(program: ExportedProgram, table: Mapping[Any, Callable[..., Any]]
     args, kwargs = plain(program.example_inputs)
     replayed = Replay(program)
     ranges = {one.name: (one.least, one.most) for one in program.graph.symbols}
-
-    def capture(function: Any, *inputs: Any, **named: Any) -> Graph:
-        mode = _Decomposing(names_of_members(function), program.graph, entries)
-        return captured(mode, function, inputs, named)
-
-    with as_before(replayed.module):
-        graph = generalise(replayed, args, kwargs, dims=program.dynamic_shapes, ranges=ranges, capture=capture)
+    mode = partial(_Decomposing, graph=program.graph, table=entries)
+    with Restored(replayed.module):
+        graph = generalise(replayed, args, kwargs, dims=program.dynamic_shapes, ranges=ranges, mode=mode)
     entries_left = [ModuleCallEntry(entry.fqn) for entry in program.module_call_graph]
     return ExportedProgram(graph, program._state, program.call_spec, entries_left, program.example_inputs)
 
@@ -180,8 +174,8 @@ class Replay:
 class _Decomposing(Capture):
     """The capture of a replay of *graph* in which composites are opened: lines and modules are those of its nodes."""
 
-    def __init__(self, names: Mapping[int, str], graph: Graph, table: Mapping[OpOverload, Callable[..., Any]]) -> None:
-        super().__init__(names, opens=self._opened)
+    def __init__(self, graph: Graph, table: Mapping[OpOverload, Callable[..., Any]], **options: Any) -> None:
+        super().__init__(opens=self._opened, **options)
         self.table = table
         self.whole = {node.op.name for node in graph.nodes if leaves_of(node.args, Repeat)}
         self.nodes, self.at, self.node = graph.nodes, 0, graph.nodes[0] if graph.nodes else None

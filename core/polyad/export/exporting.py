@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import Any
 
 from ..base.trees import plain
@@ -13,11 +12,10 @@ from ..graph.expressions import Expression, SizeRef
 from ..graph.graph import Graph, nodes_within
 from ..graph.structure import leaves_of
 from ..graph.values import Scalar
-from ..history.grad_mode import no_grad
 from ..jit.capture import BakedValueWarning
 from ..jit.general import generalise
+from ..jit.restoring import Restored
 from ..nn.modules.module import Module
-from ..random.generator import default_generator
 from ..tensor import Tensor
 from .calls import Rebuilding, SubmoduleCall, recording
 from .dynamic_shapes import Shapes, resolved
@@ -73,7 +71,7 @@ def export(
     named = dict(kwargs or {})
     shapes = resolved(mod, args, named, dynamic_shapes)
     function, given = Rebuilding(mod, args, named), plain((args, named))
-    with as_before(mod), recording(mod, preserve_module_call_signature) as calls:
+    with Restored(mod), recording(mod, preserve_module_call_signature) as calls:
         graph = _graph_of(function, given[0], given[1], shapes)
     return _program(function, args, named, graph, calls())
 
@@ -100,7 +98,7 @@ def draft_export(
         shapes.dims = {name: dict.fromkeys(sizes, ...) for name, sizes in shapes.dims.items()}
         shapes.must, shapes.ranges = [], {}
         function, given = Rebuilding(mod, args, named), plain((args, named))
-        with as_before(mod), recording(mod, preserve_module_call_signature) as calls:
+        with Restored(mod), recording(mod, preserve_module_call_signature) as calls:
             graph = _graph_of(function, given[0], given[1], shapes)
         fixed = [
             f"dim {dim} of {value.name}"
@@ -129,7 +127,9 @@ def _program(
 def _graph_of(mod: Rebuilding, args: tuple[Any, ...], kwargs: dict[str, Any], shapes: Shapes) -> Graph:
     if not leaves_of((args, kwargs), Tensor):
         raise ArgumentTypeError("export: no example is a tensor", fix="pass example tensors")
-    graph = generalise(mod, args, kwargs, dims=shapes.dims, ranges=shapes.ranges)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", BakedValueWarning)  # reads are refused, see _check_reads
+        graph = generalise(mod, args, kwargs, dims=shapes.dims, ranges=shapes.ranges)
     inputs = {value.name: value for value in graph.inputs}
     for name, dim in shapes.must:
         if not isinstance(inputs[name].sizes[dim], Expression):
@@ -152,26 +152,6 @@ def _check_reads(graph: Graph) -> None:
                 notes={"line": node.line} if node.line else {},
                 fix="compute with tensors, or decide with polyad.cond",
             )
-
-
-@contextmanager
-def as_before(mod: Module) -> Iterator[None]:
-    """A context after which the module's buffers and gradients and the default generator are as before."""
-    with no_grad():
-        held = [(buffer, buffer.detach().clone()) for buffer in mod.buffers()]
-    grads = [(parameter, parameter.grad) for parameter in mod.parameters()]
-    seed, offset = default_generator.drawn.advance(0)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", BakedValueWarning)
-            yield
-    finally:
-        with no_grad():
-            for buffer, content in held:
-                buffer.detach().copy_(content)
-        for parameter, grad in grads:
-            parameter.grad = grad
-        default_generator.drawn.move(seed, offset)
 
 
 def _state_of(mod: Module, graph: Graph) -> State:

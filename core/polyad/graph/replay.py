@@ -16,7 +16,7 @@ from ..errors import ArgumentError, ArgumentTypeError, AutogradError, DeviceErro
 from ..random.generator import Generator
 from ..tensor import Tensor
 from .graph import Graph, Node, drawn_within
-from .sizes import fixed_for
+from .sizes import fixed_for, lie_alike
 from .structure import NumberRef, Ref, leaves, leaves_of, replace
 from .values import Draw, Value
 from .whole import compile_graph
@@ -63,7 +63,7 @@ def as_function(graph: Graph) -> Callable[..., list[Tensor]]:
     def run(*tensors: Tensor) -> list[Tensor]:
         found: dict[int, Tensor] = {}
         for value, tensor in zip(inputs, tensors, strict=True):
-            if not _lies_alike(tensor.stride(), value) and graph.depends_on_strides:
+            if not lie_alike(value.shape, tensor.stride(), value.layout.strides) and graph.depends_on_strides:
                 tensor = tensor.contiguous()
             _check(graph, f"%{value.name}", value, tensor)
             found[value.number] = tensor
@@ -297,7 +297,7 @@ def _check(graph: Graph, name: str, value: Value, tensor: Any) -> None:
         )
     same = tensor._array.shape == value.shape and tensor._type.dtype is value.dtype
     if same and tensor._type.device == value.device:
-        if not _lies_alike(tensor.stride(), value) and graph.depends_on_strides:
+        if not lie_alike(value.shape, tensor.stride(), value.layout.strides) and graph.depends_on_strides:
             raise ShapeError(
                 f"{graph.name}: {name} has strides {tensor.stride()}, "
                 f"the graph was captured with {value.layout.strides}",
@@ -328,14 +328,6 @@ def _check(graph: Graph, name: str, value: Value, tensor: Any) -> None:
         notes={"captured": str(value)},
         fix="shapes, dtypes and devices are baked in: capture again with an example like this one",
     )
-
-
-def _lies_alike(strides: tuple[int, ...], value: Value) -> bool:
-    """Whether elements lie apart as captured; the strides of dimensions of one element say nothing."""
-    if strides == value.layout.strides:
-        return True
-    known = zip(value.shape, strides, value.layout.strides, strict=True)
-    return 0 in value.shape or all(size == 1 or given == captured for size, given, captured in known)
 
 
 def _substitute(structure: Any, found: dict[int, Tensor], numbers: Mapping[str, float] | None = None) -> Any:

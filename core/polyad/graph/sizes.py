@@ -31,8 +31,12 @@ def fixed_for(graph: Graph, tensors: Mapping[int, Any], names: Mapping[int, str]
 
     Raises RuntimeError for sizes that are out of a symbol's range, or do not agree.
     """
-    sizes = read_sizes(graph, tensors, names)
-    key = tuple(sizes.values())
+    return remembered(graph, read_sizes(graph, tensors, names))
+
+
+def remembered(graph: Graph, sizes: Mapping[str, int]) -> Graph:
+    """The graph at *sizes* of the symbols of its inputs: that which it remembers, or a new one."""
+    key = tuple([sizes[symbol.name] for symbol in symbols_of_inputs(graph)])
     found = graph._fixed.get(key)
     if found is None:
         while len(graph._fixed) >= KEPT:
@@ -47,7 +51,7 @@ def captures_of(graph: Graph) -> list[Graph]:
     if not symbols:
         return [graph]
     rows = zip(*[symbol.captured for symbol in symbols], strict=True)
-    return [fixed(graph, {symbol.name: size for symbol, size in zip(symbols, row, strict=True)}) for row in rows]
+    return [remembered(graph, {symbol.name: size for symbol, size in zip(symbols, row, strict=True)}) for row in rows]
 
 
 def symbols_of_inputs(graph: Graph) -> list[Symbol]:
@@ -278,6 +282,13 @@ class _Fixing:
 def sizes_in_words(sizes: Mapping[str, int]) -> str:
     """Sizes by name, as an error says them."""
     return ", ".join(f"{name} = {size}" for name, size in sizes.items())
+
+
+def lie_alike(shape: Shape, strides: Strides, others: Strides) -> bool:
+    """Whether elements of two tensors of one shape lie apart alike, whatever the strides of single elements."""
+    if strides == others or 0 in shape:
+        return True
+    return all(size == 1 or one == other for size, one, other in zip(shape, strides, others, strict=True))
 
 
 def dense_strides(shape: Shape, captured: Layout) -> Strides | None:

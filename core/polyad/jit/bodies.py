@@ -83,7 +83,7 @@ class BodyCapture(Capture):
     """The capture of a function in a call of *effect*, which the capture *outer* records."""
 
     def __init__(self, outer: Capture, effect: Effect, function: Callable[..., Any]) -> None:
-        super().__init__(outer.names, outer.opens)
+        super().__init__(outer.names, outer.opens, outer.twins)
         self.outer, self.effect, self.function = outer, effect, function
         self.title: str = getattr(function, "__name__", "") or type(function).__name__
         self.watcher: Capture = outer.watcher if isinstance(outer, BodyCapture) else outer
@@ -151,7 +151,7 @@ class BodyCapture(Capture):
     def _name_outside(self, tensor: Tensor) -> str:
         """A name for a tensor of the outer capture: the same, but for those that it numbers."""
         number = self.outer._numbers.get(id(tensor))
-        name = self.names.get(id(tensor), "") if number is None else self.outer._draft.seen[number].name
+        name = self.name_of(tensor) if number is None else self.outer._draft.seen[number].name
         return f"v{name}" if name.isdigit() else name
 
     def _find(self, tensor: Tensor) -> int:

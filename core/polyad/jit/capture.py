@@ -44,6 +44,7 @@ from ..tensor.tensor import DETACH
 from .backward import Passes, taken_apart, takes_apart
 from .draws import Draws
 from .readings import Reading, Readings
+from .twins import Twins
 
 __all__ = ["BakedValueWarning", "Capture", "capture"]
 
@@ -61,13 +62,16 @@ class Capture(Mode):
     Attributes:
         names: names to show for tensors that turn out to be constants, by id.
         opens: for a call of which the calls inside are to be recorded, what makes these; None for others.
+        twins: what stands for tensors in a capture without data.
     """
 
     takes_whole = True
     differentiates = False  # a pass does what it does without the mode
 
-    def __init__(self, names: Mapping[int, str] | None = None, opens: Opens | None = None) -> None:
-        self.names, self.opens = dict(names or {}), opens
+    def __init__(
+        self, names: Mapping[int, str] | None = None, opens: Opens | None = None, twins: Twins | None = None
+    ) -> None:
+        self.names, self.opens, self.twins = dict(names or {}), opens, twins
         self._draft = Draft()
         self._taken: set[str] = set()
         self._made = 0
@@ -120,6 +124,8 @@ class Capture(Mode):
 
     def dispatch(self, op: Op | Effect, args: tuple[Any, ...]) -> Any:
         """Record the call and pass it on, or what is inside of it."""
+        if self.twins is not None:
+            args = self.twins.stand_in(args)
         inside = None if self.opens is None else self.opens(op, args)
         if inside is not None:
             with self:
@@ -166,7 +172,11 @@ class Capture(Mode):
         )
         for tensor in written:
             self._ref(tensor)  # each version has a value
-        return result
+        return result if self.twins is None else self.twins.original(result)
+
+    def name_of(self, tensor: Tensor) -> str:
+        """The name to show for a tensor that is a constant, if there is one."""
+        return self.names.get(id(tensor if self.twins is None else self.twins.original(tensor)), "")
 
     def line(self) -> str:
         """The line of the program that makes a call."""
@@ -294,7 +304,7 @@ class Capture(Mode):
             if leaf._grad is tensor:
                 return self._insert(GRAD_OF, leaf, tensor)
         self._missed = self._missed or self._passes.misses(tensor)
-        number = self._new(tensor, self.names.get(id(tensor), "") or f"c{len(self._draft.constants)}")
+        number = self._new(tensor, self.name_of(tensor) or f"c{len(self._draft.constants)}")
         self._draft.constants.append((number, tensor, True))
         return number
 
@@ -396,9 +406,16 @@ def capture(function: Callable[..., Any], *example_inputs: Any, **example_kwargs
     return captured(Capture(names_of_members(function)), function, example_inputs, example_kwargs)
 
 
-def captured(mode: Capture, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Graph:
-    """The graph that *mode*, which is new, records of a call."""
-    names = names_of_inputs(function, (args, kwargs))
+def captured(
+    mode: Capture,
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    names: Mapping[int, str] | None = None,
+) -> Graph:
+    """The graph that *mode*, which is new, records of a call, with *names* of inputs by id, if not the function's."""
+    if names is None:
+        names = names_of_inputs(function, (args, kwargs))
     arguments = copied(replace((args, kwargs), Tensor, lambda tensor: mode.add_input(tensor, names[id(tensor)])))
     mode.reserve(kwargs)
     with mode.watching(function), mode:

@@ -1,6 +1,6 @@
-"""Calls as the calls that they consist of: a mode that enters bodies of composites and in-place forms.
+"""Calls as the calls that they consist of: which of them a capture opens, and how.
 
-Who needs a graph of few ops, such as an exporter, has a function captured under it.
+Who needs a graph of few ops, such as an exporter, has a function captured so.
 """
 
 from __future__ import annotations
@@ -9,78 +9,40 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from ..base.dtypes import DType
-from ..dispatch.effects import Effect, Record, exchanged
-from ..dispatch.modes import Mode
+from ..dispatch.effects import Effect, Record
 from ..dispatch.op import Op
-from ..dispatch.plan import run_body, signature_of
-from ..graph.structure import replace
-from ..tensor import Tensor
+from ..dispatch.plan import find_plan, run_body
+from .capture import Opens
 
-__all__ = ["Expanding"]
+__all__ = ["expanding", "opened"]
 
 
-class Expanding(Mode):
-    """A mode under which only those composites arrive whole that *keeps* wants, told the op and its arguments.
+def expanding(keeps: Callable[[Op | Effect, tuple[Any, ...]], bool]) -> Opens:
+    """What opens all composites but those that *keeps* wants whole, told the op and its arguments, in a capture.
 
-    In-place forms arrive as what they compute, and a ``write`` of it, calls of a `polyad.autograd.Function` as what its
-    ``forward`` does; views and other effects as they are. Functions of control flow are expanded too.
+    In-place forms become what they compute, and a ``write`` of it, calls of a `polyad.autograd.Function` what its
+    ``forward`` does; views and other effects stay. Functions of control flow are opened too.
 
     >>> import polyad
-    >>> def f(x):
-    ...     with Expanding(lambda op, args: op.name == "exp2"):
-    ...         return x.exp2().square_()
-    >>> [node.name for node in polyad.jit.capture(f, polyad.ones(2))]
+    >>> from polyad.jit.capture import Capture, captured
+    >>> mode = Capture(opens=expanding(lambda op, args: op.name == "exp2"))
+    >>> [node.name for node in captured(mode, lambda x: x.exp2().square_(), (polyad.ones(2),), {})]
     ['exp2', 'mul', 'write']
     """
 
-    takes_whole = True
-    differentiates = False
+    def opens(op: Op | Effect, args: tuple[Any, ...]) -> Callable[[], Any] | None:
+        if not isinstance(op, Effect):
+            whole = op.body is None or op.kind == "view" or keeps(op, args)
+            return None if whole else partial(opened, op, args)
+        # Ops of `polyad.library`, in whose names is a namespace, stay: what their kernels do may be no ops.
+        function = op.record is Record.CUSTOM and "::" not in op.name and not keeps(op, args)
+        inside = op.bodies is None and op.body is not None and (op.updates or function)
+        return partial(op.body, *args) if inside else None  # type: ignore[arg-type]
 
-    def __init__(self, keeps: Callable[[Op | Effect, tuple[Any, ...]], bool]) -> None:
-        self.keeps = keeps
-
-    def dispatch(self, op: Op | Effect, args: tuple[Any, ...]) -> Any:
-        """Pass the call on, or make the calls inside of it."""
-        if isinstance(op, Effect):
-            if op.bodies is not None:
-                for position in op.bodies.functions:
-                    args = exchanged(args, position, self._within(args[position]))
-            elif op.body is not None and (op.updates or self._is_function(op, args)):
-                with self:
-                    return op.body(*args)
-            return op.call(*args)
-        if op.body is None or op.kind == "view" or self.keeps(op, args):
-            return op.call(*args)
-        with self:
-            return run_body(op, _promoted(op, args))
-
-    def _is_function(self, effect: Effect, args: tuple[Any, ...]) -> bool:
-        """Whether it is the call of a `polyad.autograd.Function` that is not wanted whole. Ops of `polyad.library`, in
-        whose names is a namespace, are: what their kernels do may be no ops.
-        """
-        return effect.record is Record.CUSTOM and "::" not in effect.name and not self.keeps(effect, args)
-
-    def _within(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        def expanded(*tensors: Any) -> Any:
-            with self:
-                return function(*tensors)
-
-        expanded.__name__ = getattr(function, "__name__", type(function).__name__)
-        return expanded
+    return opens
 
 
-def _promoted(op: Op, args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """*args* with the operands in the dtypes that the op computes in."""
-    count = len(op.operands)
-    keyed = {name: args[count + op.params.index(name)] for name in op.keyed}
-    casts = op.dtype(signature_of(op, args), keyed).casts
-    found = list(args)
-    for place, dtype in enumerate(casts):
-        if dtype is not None:
-            found[place] = replace(args[place], Tensor, partial(_in_dtype, dtype=dtype))
-    return tuple(found)
-
-
-def _in_dtype(tensor: Tensor, dtype: DType) -> Any:
-    return tensor.to(dtype)
+def opened(op: Op, values: tuple[Any, ...]) -> Any:
+    """What the body of a composite makes of *values*, in the dtypes that the op computes in."""
+    plan = find_plan(op, values)
+    return run_body(op, values) if plan.path != "cast" else plan.indirect(op, values, False)  # type: ignore[misc]

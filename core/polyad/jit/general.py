@@ -1,11 +1,11 @@
 """Graphs for all sizes: `generalise` captures a call several times and finds what the captures have in common.
 
-The example is captured first, then calls with inputs in which one size is another, for each symbol, then one in which
-all are. Their data is the example's, repeated or cut, so that indices stay valid. All captures must make the same
-calls; the numbers that differ between them become expressions (unifying.py, fitting.py), and what finds none is refused
-by name. Then the graph is held against each capture.
+The example is captured first, then calls in which one size is another, for each symbol, then some in which all are. All
+must make the same calls; the numbers that differ between them become expressions (unifying.py, fitting.py), and what
+finds none is refused by name. Then the graph is held against each capture.
 
-A last capture is of large sizes, without data (probing.py), where a function can be called so.
+All but the first are captures without data (twins.py), the last of them at large sizes. A function that cannot be
+called so, or does something else then, is called with the example's data, repeated or cut, so that indices stay valid.
 
 Known limit: a decision that the program makes for sizes between those captured, or beyond, is not seen. The ends of a
 symbol's range are captured, if it has any, so a range says up to where a graph holds.
@@ -19,17 +19,19 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, TypeAlias
 
 from ..base.shapes_and_strides import Layout
-from ..errors import ArgumentError, ArgumentTypeError, BakedSize, NoData, PolyadError, ShapeError
+from ..base.state import warn_user
+from ..errors import ArgumentError, ArgumentTypeError, BakedSize, PolyadError, ShapeError
 from ..graph.expressions import Expression, Repeat, SizeRef, evaluated, names_of, solved
 from ..graph.graph import Graph, nodes_within
 from ..graph.parsing import is_free
-from ..graph.sizes import dense_strides, fixed, sizes_in_words
+from ..graph.sizes import dense_strides, lie_alike, remembered, sizes_in_words
 from ..graph.structure import leaves_of, replace
-from ..graph.verify import verify
 from ..history.grad_mode import no_grad
+from ..random.generator import Generator
 from ..tensor import Tensor
-from .capture import BakedValueWarning, capture, names_of_inputs
-from .probing import captured_without_data, makes_the_same_calls
+from .capture import BakedValueWarning, Capture, captured, names_of_inputs, names_of_members
+from .restoring import Restored
+from .twins import Twins
 from .unifying import Dims, Ranges, Unifying
 
 __all__ = ["generalise"]
@@ -38,6 +40,7 @@ LARGEST_END = 4096
 """The end of a range is captured if it is no more than this, or than eight times the example."""
 MOST_CAPTURES = 12
 
+Group: TypeAlias = "list[tuple[str, int]]"
 Given: TypeAlias = "tuple[tuple[Any, ...], dict[str, Any]]"
 
 
@@ -48,15 +51,15 @@ def generalise(
     *,
     dims: Dims | Literal["auto"],
     ranges: Ranges | None = None,
-    capture: Callable[..., Graph] = capture,
+    mode: Callable[..., Capture] = Capture,
 ) -> Graph:
     """The graph of *function* for all sizes of *dims*, which says by the names of tensors which of their dimensions are
     what: a name, the same for sizes that are the same, or an expression of names; or ``...`` for a dimension that is to
-    be fixed if it has to. "auto" says this of all.
+    be fixed if it has to. "auto" says this of all, and a warning tells of those by which the function decides.
 
     *ranges* has the least and the largest size of a name, None for no end. The function is called several times, with
     the example and with what is made of it; tensors that it writes to are as after one call. See `capture` for what a
-    graph is; another function in its place is called alike.
+    graph is, and `Capture` for what makes the *mode* that records.
 
     Raises RuntimeError, naming the call and its line, where the function does something else for other sizes, or uses a
     number that no expression of the sizes gives.
@@ -70,46 +73,96 @@ def generalise(
     >>> graph.nodes[0].params["shape"]
     (batch, 6)
     """
-    given = (args, dict(kwargs or {}))
-    if dims == "auto":
-        tensors = _tensors_by_name(function, given)
-        dims = {name: dict.fromkeys(range(tensor.dim()), ...) for name, tensor in tensors.items()}
+    calls = _Calls(function, (args, dict(kwargs or {})), mode)
+    auto = dims == "auto"
+    if auto:
+        dims = {name: dict.fromkeys(range(tensor.dim()), ...) for name, tensor in calls.tensors.items()}
     if any(item is ... for sizes in dims.values() for item in sizes.values()):
-        return _Trying(function, given, dims, dict(ranges or {})).graph()
-    return _Generalising(function, given, dims, dict(ranges or {}), capture).graph()
+        trying = _Trying(calls, dims, dict(ranges or {}))
+        graph = trying.graph()
+        if auto:
+            trying.warn(graph)
+        return graph
+    return _Generalising(calls, dims, dict(ranges or {})).graph()
 
 
-def _tensors_by_name(function: Callable[..., Any], given: Given) -> dict[str, Tensor]:
-    """The tensors among the arguments by name."""
-    names = names_of_inputs(function, given)
-    return {names[id(tensor)]: tensor for tensor in leaves_of(given, Tensor)}
+class _Calls:
+    """Captures of one function.
+
+    Attributes:
+        given: the example's arguments.
+        names: of the tensors among them, by id; tensors: these by name.
+        first: the capture of the example, which is the only one with data as long as others can be without.
+        same: whether a capture of the example without data has the same calls, once that was asked.
+    """
+
+    def __init__(self, function: Callable[..., Any], given: Given, mode: Callable[..., Capture]) -> None:
+        self.function, self.given, self.mode = function, given, mode
+        self.names = names_of_inputs(function, given)
+        self.tensors = {self.names[id(tensor)]: tensor for tensor in leaves_of(given, Tensor)}
+        self.members = names_of_members(function)
+        self.first = self.with_data(given)
+        self.same: bool | None = None
+
+    def with_data(self, given: Given) -> Graph:
+        """The capture of a call; what it changes stays as it leaves it."""
+        return captured(self.mode(names=self.members), self.function, *given)
+
+    def without_data(self, given: Given) -> tuple[Graph, Twins]:
+        """The capture of a call without data, and what stood for tensors in it."""
+        twins = Twins()
+        with self.restored(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            mode = self.mode(names=self.members, twins=twins)
+            graph = captured(mode, self.function, *replace(given, Tensor, twins.of))
+        return graph, twins
+
+    def restored(self) -> Restored:
+        """A block after which all is as before, for a further call."""
+        return Restored.of(self.first, self.function)
+
+    def works_without_data(self) -> bool:
+        """Whether a capture without data is as one with data, for the example."""
+        if self.same is None:
+            try:
+                self.same = _makes_the_same_calls(self.first, self.without_data(self.given)[0])
+            except Exception:
+                self.same = False
+        return self.same
+
+
+def _makes_the_same_calls(one: Graph, other: Graph) -> bool:
+    """Whether two captures of one example have the same calls and shapes."""
+    if [node.op.name for node in one] != [node.op.name for node in other] or len(one.values) != len(other.values):
+        return False
+    return all(a.shape == b.shape for a, b in zip(one.values, other.values, strict=True))
 
 
 class _Generalising:
     """One function, with an example.
 
     Attributes:
-        names: of the tensors among the arguments, by id.
         symbols: by name: the tensor's name and the dimension from which each is read, and the size in the example.
         captures: the graphs so far, each with the sizes for which it was captured.
-        probes: graphs of calls without data; originals: of their constants, by id.
+        twins: what stood for tensors in captures without data.
+        data: whether all captures are with data.
+        apart: whether the example's sizes of 1 are left out: much is done otherwise for one element.
         bounded: whether the function may fail for larger sizes, as one does that cuts a table of limited length:
             smaller ones are captured.
+        follows: for a symbol whose size is 1 where another's, or a number, is broadcast: that.
     """
 
     def __init__(
         self,
-        function: Callable[..., Any],
-        given: Given,
+        calls: _Calls,
         dims: Dims,
         ranges: Ranges,
-        capture: Callable[..., Graph] = capture,
         bounded: bool = False,
+        follows: Mapping[str, str | int] | None = None,
     ) -> None:
-        self.function, self.given, self.ranges, self.record = function, given, ranges, capture
+        self.calls, self.ranges = calls, ranges
         self.bounded = bounded
-        self.names = names_of_inputs(function, given)
-        tensors = _tensors_by_name(function, given)
+        tensors = calls.tensors
         self.dims: dict[str, dict[int, Any]] = {}
         self.symbols: dict[str, tuple[str, int]] = {}
         example: dict[str, int] = {}
@@ -137,9 +190,11 @@ class _Generalising:
                         fix="pass an example in which it is one size, or use two names",
                     )
         self.example = example
+        known = {*example, *[of for of in (follows or {}).values() if isinstance(of, int)]}
+        self.follows = {name: of for name, of in (follows or {}).items() if name in example and of in known}
         self.captures: list[tuple[Graph, dict[str, int]]] = []
-        self.probes: list[tuple[Graph, dict[str, int]]] = []
-        self.originals: dict[int, Tensor] = {}
+        self.twins: list[Twins] = []
+        self.data = self.apart = False
 
     @staticmethod
     def _item(tensor: Tensor, name: str, dim: int, item: Any) -> Expression:
@@ -159,73 +214,89 @@ class _Generalising:
 
     def graph(self, few: bool = False) -> Graph:
         """The graph; of *few* captures to see whether there may be one."""
+        has_one = 1 in self.example.values() and not self.follows
+        for self.data in (False, True):
+            for self.apart in (False, True) if has_one else (False,):
+                self.captures, self.twins = [], []
+                try:
+                    graph = self.made(few)
+                    if self.apart and not few:
+                        self.compare(graph)
+                    return graph
+                except Exception as error:
+                    failed = error
+            if not self.data and self.calls.works_without_data():
+                break
+        raise failed
+
+    def made(self, few: bool) -> Graph:
+        """The graph, by captures that are not yet there."""
         rows = self.rows()
-        for sizes in rows[len(self.captures) : len(self.example) + 1 if few else len(rows)]:
+        for sizes in rows[: len(self.example) + 1] if few else rows:
             self.capture(sizes)
         unifying = self.unifying()
         graph = unifying.graph()
         if few:
             return graph
-        if self.example and self.probe(graph):
+        large = {} if self.data else self.large(graph)
+        if large and large not in rows:
+            try:
+                self.capture(large)
+            except BakedSize:
+                if not self.bounded:
+                    raise
             unifying = self.unifying()
             graph = unifying.graph()
         while (more := self.deciding(unifying.fitting.doubts)) is not None:
             self.capture(more)
             unifying = self.unifying()
             graph = unifying.graph()
-        for captured, sizes in self.captures:
-            _hold_against(graph, captured, sizes)
-        return verify(graph)
+        for one, sizes in self.captures:
+            _hold_against(graph, one, sizes)
+        return graph
 
     def unifying(self) -> Unifying:
-        return Unifying([*self.captures, *self.probes], self.symbols, self.dims, self.ranges, self.originals)
+        originals = {id(twin): tensor for twins in self.twins for twin, tensor in twins.pairs}
+        return Unifying(self.captures, self.symbols, self.dims, self.ranges, originals)
 
-    def probe(self, graph: Graph) -> bool:
-        """Capture the function at large sizes, without data, if it can be called so; whether it could."""
-        first, sizes = self.captures[0]
-        # All symbols together must still be sizes of a tensor; a call that is repeated over time is so in Python, too.
+    def large(self, graph: Graph) -> dict[str, int]:
+        """Sizes that would take too much time and memory with data. All symbols together must still be sizes of a
+        tensor; a call that is repeated over time is so in Python, too.
+        """
         largest = int(2 ** (50 / (len(self.example) + 2))) // 2 * 2
         if any(leaves_of(node.args, Repeat) for node in nodes_within(graph)):
             largest = 64
-        large = {}
+        found = {}
         for at, name in enumerate(self.example):
             most = self.ranges.get(name, (0, None))[1]
-            large[name] = largest + 2 * at + 1 if most is None else min(most, largest + 2 * at + 1)
-        if large in [row for _, row in self.captures]:
-            return False
-        with warnings.catch_warnings(), _Kept(first, self.function):
-            warnings.simplefilter("ignore")
-            try:
-                control, _ = captured_without_data(self.function, *self._inputs(sizes))
-            except Exception:  # it needs data, or does what is not possible without
-                return False
-            if not makes_the_same_calls(first, control):
-                return False
-            try:
-                probe, self.originals = captured_without_data(self.function, *self._inputs(large, without_data=True))
-            except NoData:
-                return False
-            except Exception as error:
-                if self.bounded:
-                    return False
-                raise self._failed(large, error) from error
-        self.probes.append((probe, large))
-        return True
+            found[name] = largest + 2 * at + 1 if most is None else min(most, largest + 2 * at + 1)
+        return self.followed(found)
 
     def rows(self) -> list[dict[str, int]]:
         """The sizes to capture: of the example, with another size of each symbol, and with others of all."""
-        choices = {name: self._choices(name, size) for name, size in self.example.items()}
+        choices = {
+            name: self._choices(name, max(size, 2) if self.apart else size) for name, size in self.example.items()
+        }
         first = {name: found[0] for name, found in choices.items()}
         rows = [first]
         rows += [{**first, name: found[1]} for name, found in choices.items() if len(found) > 1]
         for at in range(2, max(map(len, choices.values()), default=0)):
-            rows.append({name: found[min(at, len(found) - 1)] for name, found in choices.items()})
+            rows.append(self.followed({name: found[min(at, len(found) - 1)] for name, found in choices.items()}))
         return rows
 
+    def followed(self, sizes: dict[str, int]) -> dict[str, int]:
+        """Sizes in which those that follow others do."""
+        others = {name: sizes.get(of, of) if isinstance(of, str) else of for name, of in self.follows.items()}
+        return {**sizes, **others}  # type: ignore[dict-item]
+
     def _choices(self, name: str, size: int) -> list[int]:
-        """Sizes of a symbol: the example's, or two, as one is a special case; others; the ends of its range."""
+        """Sizes of a symbol: the example's; others; the ends of its range."""
+        if name in self.follows:
+            of = self.follows[name]
+            other = self.example[of] if isinstance(of, str) else of
+            return [size, 2 if other == size else other]
         least, most = self.ranges.get(name, (0, None))
-        first = size if size > 1 or most in (0, 1) else 2
+        first = size if size or most == 0 else 2
         largest = max(first * 2 + 1, 5) if most is None else most
         wanted = [first + 1, first * 2 + 1, first + 2, first - 1, first - 2]
         if self.bounded:
@@ -235,13 +306,30 @@ class _Generalising:
         ends = [one for one in (least, most) if one is not None and 2 <= one <= max(LARGEST_END, 8 * size)]
         return [*found, *[one for one in ends if one not in found]]
 
+    def compare(self, graph: Graph) -> None:
+        """Raise if *graph* does not give for the example what the function gives."""
+        calls = self.calls
+        results = []
+        for called in (calls.function, graph):
+            with calls.restored(), warnings.catch_warnings(), no_grad():
+                warnings.simplefilter("ignore")
+                args, kwargs = replace(calls.given, Tensor, lambda tensor: tensor.detach().clone())
+                results.append(leaves_of(called(*args, **kwargs), Tensor))
+        drawn = any(leaves_of(node.args, Generator) for node in graph)
+        for wanted, found in zip(*results, strict=True):
+            if wanted.shape != found.shape or not (drawn or _close(wanted, found)):
+                raise BakedSize(
+                    f"{graph.name}: for {sizes_in_words(self.example)} it gives something else than for other sizes",
+                    fix="pass an example without sizes of 1, or leave the dimension fixed",
+                )
+
     def deciding(self, doubts: list[list[Any]]) -> dict[str, int] | None:
         """Sizes for which expressions that fit alike so far differ; None if there are none."""
         if len(self.captures) >= MOST_CAPTURES:
             return None
         for found in doubts:
             for more in range(1, 257):
-                sizes = {name: size + more for name, size in self.example.items()}
+                sizes = self.followed({name: size + more for name, size in self.example.items()})
                 inside = all(self._within(name, size) for name, size in sizes.items())
                 if inside and _differ(found, sizes):
                     return sizes
@@ -253,50 +341,55 @@ class _Generalising:
 
     def capture(self, sizes: dict[str, int]) -> None:
         """Capture the function at *sizes*."""
-        args, kwargs = self._inputs(sizes)
-        if not self.captures:
-            graph = self.record(self.function, *args, **kwargs)
-        else:
-            with _Kept(self.captures[0][0], self.function), warnings.catch_warnings():
-                warnings.simplefilter("ignore", BakedValueWarning)
-                try:
-                    graph = self.record(self.function, *args, **kwargs)
-                except Exception as error:
-                    raise self._failed(sizes, error) from error
+        calls = self.calls
+        if sizes == self.example:
+            self.captures.append((calls.first, sizes))
+            return
+        try:
+            if self.captures and not self.data:
+                graph, twins = calls.without_data(self._inputs(sizes))
+                self.twins.append(twins)
+            else:
+                with calls.restored(), warnings.catch_warnings():
+                    warnings.simplefilter("ignore", BakedValueWarning)
+                    graph = calls.with_data(self._inputs(sizes))
+        except Exception as error:
+            raise self._failed(sizes, error) from error
         self.captures.append((graph, sizes))
 
     def _failed(self, sizes: dict[str, int], error: Exception) -> BakedSize:
         said = error.message if isinstance(error, PolyadError) else f"{type(error).__name__}: {error}"
-        graph, first = self.captures[0]
+        runs = f"{self.calls.first.name}: it runs for {sizes_in_words(self.example)}"
         return BakedSize(
-            f"{graph.name}: it runs for {sizes_in_words(first)}, and fails for {sizes_in_words(sizes)}: {said}",
+            f"{runs}, and fails for {sizes_in_words(sizes)}: {said}",
             fix="give sizes that must agree one name, give a range (max= of a Dim) up to where it runs, write a "
             "multiple as an expression, or leave the dimension fixed",
         )
 
-    def _inputs(self, sizes: dict[str, int], without_data: bool = False) -> Any:
+    def _inputs(self, sizes: dict[str, int]) -> Given:
         made: dict[int, Tensor] = {}
 
         def new(tensor: Tensor) -> Tensor:
-            dims = self.dims.get(self.names[id(tensor)], {})
+            dims = self.dims.get(self.calls.names[id(tensor)], {})
             if id(tensor) not in made:
                 shape = {dim: evaluated(item, sizes) for dim, item in dims.items()}
-                source = tensor.detach().to("meta").requires_grad_(tensor.requires_grad) if without_data else tensor
+                with_data = self.data or not self.captures
+                source = tensor if with_data else tensor.detach().to("meta").requires_grad_(tensor.requires_grad)
                 made[id(tensor)] = _resized(source, shape) if dims else source
             return made[id(tensor)]
 
-        return replace(self.given, Tensor, new)
+        return replace(self.calls.given, Tensor, new)  # type: ignore[no-any-return]
 
 
 class _Trying:
     """A function of which some dimensions may be fixed, if the graph does not hold for others: marked ``...``.
 
-    Each is tried alone, then, of those that fail, those of one size together, since they may have to agree.
+    Each is tried alone, then, of those that fail, those of one size together, since they may have to agree; then those
+    of size 1 with another, to which they may be broadcast.
     """
 
-    def __init__(self, function: Callable[..., Any], given: Given, dims: Dims, ranges: Ranges) -> None:
-        self.function, self.given, self.ranges = function, given, ranges
-        self.tensors = _tensors_by_name(function, given)
+    def __init__(self, calls: _Calls, dims: Dims, ranges: Ranges) -> None:
+        self.calls, self.ranges = calls, ranges
         self.dims = {
             name: {dim: item for dim, item in sizes.items() if item is not ...} for name, sizes in dims.items()
         }
@@ -304,64 +397,131 @@ class _Trying:
             (name, dim)
             for name, sizes in dims.items()
             for dim, item in sizes.items()
-            if item is ... and name in self.tensors and self.tensors[name].shape[dim] > 1
+            if item is ... and name in calls.tensors and calls.tensors[name].shape[dim]
         ]
-        self.first = _Generalising(function, given, {}, {})
-        self.first.capture({})
+        self.follows: dict[str, str | int] = {}
+        self.reasons: dict[tuple[str, int], BakedSize] = {}
+
+    def warn(self, graph: Graph) -> None:
+        """Tell of dimensions that are fixed though the function takes other sizes: it does something else then."""
+        fixed = {
+            (value.name, dim) for value in graph.inputs for dim, size in enumerate(value.sizes) if type(size) is int
+        }
+        for (name, dim), error in self.reasons.items():
+            if (name, dim) in fixed:
+                line = f" ({error.lines['line']})" if "line" in error.lines else ""
+                kept = f"{graph.name}: dim {dim} of {name} stays {self.size((name, dim))}"
+                warn_user(
+                    f"{kept}, since the function does something else for other sizes: {error.message}{line}",
+                    BakedValueWarning,
+                )
 
     def graph(self) -> Graph:
-        found = [[place] for place in self.open if self.holds([[place]])]
-        failed = [place for place in self.open if [place] not in found]
-        sizes = {(self.tensors[name].shape[dim], dim) for name, dim in failed}
+        found = [alone for group in self.ones() for alone in self.apart(group)]
+        found += [[place] for place in self.open if place not in _joined(found) and self.holds([[place]])]
+        failed = [place for place in self.open if place not in _joined(found)]
+        sizes = {(self.size(place), place[1]) for place in failed}
         groups = [[place for place in failed if (self.size(place), place[1]) == one] for one in sorted(sizes)]
         groups += [[place for place in failed if self.size(place) == size] for size, _ in sorted(sizes)]
         for group in groups:
             if len(group) > 1 and not any(place in known for known in found for place in group) and self.holds([group]):
                 found.append(group)
         graph = self.made(found)
-        if graph is not None:
-            return graph
-        chosen: list[list[tuple[str, int]]] = []
-        for bounded in (False, True):
+        chosen: list[Group] = found if graph is not None else []
+        for bounded in (False, True) if graph is None else ():
             for group in found:
                 # In full: a size that is rounded, as by pooling, may be as good one larger, and not twice as large.
                 larger = None if group in chosen else self.made([*chosen, group], bounded=bounded)
                 if larger is not None:
                     chosen, graph = [*chosen, group], larger
+        graph = self.with_broadcast(chosen, graph)
         return self.generalising([]).graph() if graph is None else graph
+
+    def ones(self) -> list[Group]:
+        """The dimensions of size 1 of several tensors at one place, such as a batch's, which may be one size."""
+        places = {dim: [one for one in self.open if one[1] == dim and self.size(one) == 1] for _, dim in self.open}
+        return [group for group in places.values() if len(group) > 1]
+
+    def apart(self, group: list[tuple[str, int]]) -> list[Group]:
+        """The sizes that dimensions of size 1 are: each of its own, if need be as large as the first or broadcast to it;
+        or all the same; or none.
+        """
+        single, first = [[place] for place in group], _symbol(group)
+        if not all(self.holds([one]) for one in single):
+            return [group] if self.holds([group]) else []
+        if self.made(single) is None:
+            self.follows.update({_symbol(one): first for one in single[1:]})
+            if self.made(single) is None:
+                self.follows = {name: of for name, of in self.follows.items() if of != first}
+                return [group] if self.holds([group]) else []
+        return single
+
+    def with_broadcast(self, chosen: list[Group], graph: Graph | None) -> Graph | None:
+        """The graph in which sizes of 1 that are left may also be those to which they are broadcast."""
+        for place in self.open:
+            if self.size(place) != 1 or place in _joined(chosen):
+                continue
+            own, others = _symbol([place]), {_symbol(group): self.size(group[0]) for group in chosen}
+            sizes = {size for tensor in self.calls.tensors.values() for size in tensor.shape if size > 1}
+            for other in (*[name for name, size in others.items() if size > 1], *sorted(sizes)):
+                self.follows[own] = other
+                larger = self.made([*chosen, [place]])
+                if larger is not None:
+                    chosen, graph = [*chosen, [place]], larger
+                    break
+                del self.follows[own]
+        return graph
 
     def size(self, place: tuple[str, int]) -> int:
         name, dim = place
-        size: int = self.tensors[name].shape[dim]
+        size: int = self.calls.tensors[name].shape[dim]
         return size
 
-    def holds(self, groups: list[list[tuple[str, int]]]) -> bool:
+    def holds(self, groups: list[Group]) -> bool:
         """Whether there is a graph in which the dimensions of each group are of one size, and that is any."""
         return any(self.made(groups, few=True, bounded=bounded) is not None for bounded in (False, True))
 
-    def made(self, groups: list[list[tuple[str, int]]], few: bool = False, bounded: bool = False) -> Graph | None:
+    def made(self, groups: list[Group], few: bool = False, bounded: bool = False) -> Graph | None:
         try:
             return self.generalising(groups, bounded).graph(few)
-        except Exception:
+        except Exception as error:
+            if len(groups) == 1 and isinstance(error, BakedSize) and error.__cause__ is None:
+                self.reasons.update(dict.fromkeys(groups[0], error))
             return None
 
-    def generalising(self, groups: list[list[tuple[str, int]]], bounded: bool = False) -> _Generalising:
+    def generalising(self, groups: list[Group], bounded: bool = False) -> _Generalising:
         dims = {name: dict(sizes) for name, sizes in self.dims.items()}
         for group in groups:
-            name, dim = group[0]
-            symbol = re.sub(r"\W+", "_", f"{name}_{dim}", flags=re.ASCII)
             for name, dim in group:
-                dims.setdefault(name, {})[dim] = symbol
-        found = _Generalising(self.function, self.given, dims, self.ranges, bounded=bounded)
-        if all(size > 1 for size in found.example.values()):
-            found.captures.append((self.first.captures[0][0], found.example))
-        return found
+                dims.setdefault(name, {})[dim] = _symbol(group)
+        return _Generalising(self.calls, dims, self.ranges, bounded, self.follows)
+
+
+def _joined(groups: Iterable[Group]) -> list[tuple[str, int]]:
+    return [place for group in groups for place in group]
+
+
+def _symbol(group: Group) -> str:
+    """The name of the size of a group: after its first dimension."""
+    name, dim = group[0]
+    return re.sub(r"\W+", "_", f"{name}_{dim}", flags=re.ASCII)
 
 
 def _differ(found: Iterable[Any], sizes: Mapping[str, int]) -> bool:
     """Whether expressions of symbols of inputs differ for *sizes*."""
     known = [item for item in found if names_of(item) <= sizes.keys()]
     return len({evaluated(item, sizes) for item in known}) > 1
+
+
+def _close(one: Tensor, other: Tensor) -> bool:
+    """Whether two results of one computation are the same, but for roundings."""
+    from ..testing import assert_close
+
+    try:
+        assert_close(one, other, equal_nan=True)
+    except AssertionError:
+        return False
+    return True
 
 
 def _resized(tensor: Tensor, shape: Mapping[int, int]) -> Tensor:
@@ -391,49 +551,15 @@ def _is_dense(tensor: Tensor) -> bool:
     return dense_strides(layout.shape, layout) is not None
 
 
-class _Kept:
-    """What a captured function changes, kept as it is: tensors that it writes to, gradients, generators, and what its
-    module's attributes are.
-    """
-
-    def __init__(self, graph: Graph, function: Any) -> None:
-        module = getattr(function, "__self__", function)
-        self.modules = list(module.modules()) if hasattr(module, "named_modules") else []
-        written = graph.after
-        self.tensors = [one.tensor for one in graph.constants if one.value.storage.number in written]
-        self.leaves = [one.tensor for one in graph.constants if one.tensor.requires_grad and one.tensor.is_leaf]
-        self.generators = [generator for generator, _ in graph.ends]
-
-    def __enter__(self) -> None:
-        self.attributes = [dict(vars(module)) for module in self.modules]
-        grads = [leaf.grad for leaf in self.leaves]
-        held = [*self.tensors, *[grad for grad in grads if grad is not None]]
-        with no_grad():
-            self.contents = [(tensor, tensor.detach().clone()) for tensor in held]
-        self.grads = grads
-        self.places = [generator.drawn.advance(0) for generator in self.generators]
-
-    def __exit__(self, *error: Any) -> None:
-        for module, attributes in zip(self.modules, self.attributes, strict=True):
-            vars(module).clear()
-            vars(module).update(attributes)
-        with no_grad():
-            for tensor, content in self.contents:
-                tensor.detach().copy_(content)
-        for leaf, grad in zip(self.leaves, self.grads, strict=True):
-            leaf.grad = grad
-        for generator, (seed, offset) in zip(self.generators, self.places, strict=True):
-            generator.drawn.move(seed, offset)
-
-
 def _hold_against(graph: Graph, captured: Graph, sizes: Mapping[str, int]) -> None:
     """Raise if *graph* is not what was *captured* at *sizes*."""
     try:
-        found = fixed(graph, sizes)
+        found = remembered(graph, sizes)
     except ShapeError as error:
         raise BakedSize(error.message, fix=error.fix, notes=error.lines) from error
     for value, other in zip(found.values, captured.values, strict=True):
-        if value.layout != other.layout:
+        one, two = value.layout, other.layout
+        if (one.shape, one.offset) != (two.shape, two.offset) or not lie_alike(one.shape, one.strides, two.strides):
             raise BakedSize(
                 f"{graph.name}: for {sizes_in_words(sizes)} %{value.name} is {tuple(other.layout)}, "
                 f"not {tuple(value.layout)} as for other sizes",

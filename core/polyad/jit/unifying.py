@@ -19,11 +19,11 @@ from ..graph.expressions import Expression, Repeat, SizeRef, names_of
 from ..graph.graph import Graph, Node
 from ..graph.sizes import sizes_in_words
 from ..graph.structure import NumberRef, Ref, leaves_of
-from ..graph.values import Draw, Refusal, Symbol, Value
+from ..graph.values import Draw, Refusal, Storage, Symbol, Value
 from ..random.generator import Generator
 from ..tensor import Tensor
 from .fitting import Fitting, Known
-from .probing import META
+from .twins import META
 
 Dims = Mapping[str, Mapping[int, Any]]
 Ranges = Mapping[str, tuple[int, "int | None"]]
@@ -84,13 +84,29 @@ class _Body:
             raise self.differs(len(nodes), f"another capture has {longest.nodes[len(nodes)].name} here", of=longest)
         outputs = self.unified([graph.outputs for graph in self.graphs], None, -1, "the result")
         arguments = self.first.arguments
-        values = [exchanged(value, general=self.general[value.number]) for value in self.first.values]
+        storages, values = self.laid_out()
         constants = [exchanged(one, value=values[one.value.number]) for one in self.first.constants]
         _check_draws(self.first)
         return exchanged(
-            self.first, values=values, nodes=nodes, constants=constants, arguments=arguments, outputs=outputs, ends=[],
-            symbols=self.symbols, _asked=[], _fixed={},
+            self.first, storages=storages, values=values, nodes=nodes, constants=constants, arguments=arguments,
+            outputs=outputs, ends=[], symbols=self.symbols, _asked=[], _fixed={},
         )  # fmt: skip
+
+    def laid_out(self) -> tuple[list[Storage], list[Value]]:
+        """Storages and values as they lie in the first capture without a size of 1, whose strides say nothing."""
+        sizes = self.whole.sizes
+        typical = next((at for at, one in enumerate(sizes) if 1 not in one.values()), 0)
+        others = self.graphs[typical]
+        storages = [
+            exchanged(one, nbytes=other.nbytes) for one, other in zip(self.first.storages, others.storages, strict=True)
+        ]
+        values = [
+            exchanged(
+                value, storage=storages[value.storage.number], layout=other.layout, general=self.general[value.number]
+            )
+            for value, other in zip(self.first.values, others.values, strict=True)
+        ]
+        return storages, values
 
     def differs(self, at: int, what: str, fix: str = "", of: Graph | None = None) -> BakedSize:
         nodes = (of or self.first).nodes

@@ -1,8 +1,12 @@
 """Custom ops: functions that become ops of the library, at PyTorch's path ``polyad.library``.
 
-schema.py      what a function's annotations say about it as an op
-definition.py  `custom_op`, and what is registered for it: kernels, a gradient, a rule for batches
-checking.py    the checks that an author runs on an op
+schema.py        what an op takes and gives, by a function's annotations
+parsing.py       the same, by a text
+definition.py    `custom_op`, and what is registered for it: kernels, a gradient, a rule for batches
+registering.py   `Library`, `define` and `impl`: ops defined by a schema
+spaces.py        ``polyad.ops.mylib``
+checking.py      the checks that an author runs on an op
+compiled.py      libraries that are compiled against PyTorch, and what stands in for some
 
 docs/custom-ops.md is the guide. Ops of the library itself are declared in `polyad.ops` (docs/write-an-op.md).
 """
@@ -11,6 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..compatibility.absent import lacking
 from .definition import (
     CustomOpDef,
     CustomOpError,
@@ -20,6 +25,18 @@ from .definition import (
     register_kernel,
     register_vmap,
 )
+from .registering import (
+    Library,
+    _scoped_library as _scoped_library,
+    define,
+    fallthrough_kernel,
+    get_ctx,
+    get_kernel,
+    impl,
+    impl_abstract,
+    register_autocast,
+    register_torch_dispatch,
+)
 from .schema import infer_schema
 
 if TYPE_CHECKING:
@@ -28,14 +45,25 @@ if TYPE_CHECKING:
 __all__ = [
     "CustomOpDef",
     "CustomOpError",
+    "Library",
     "custom_op",
+    "define",
+    "fallthrough_kernel",
+    "get_ctx",
+    "get_kernel",
+    "impl",
+    "impl_abstract",
     "infer_schema",
     "opcheck",
+    "register_autocast",
     "register_autograd",
     "register_fake",
     "register_kernel",
+    "register_torch_dispatch",
     "register_vmap",
 ]
+
+_lacking = lacking(__name__)
 
 
 def __getattr__(name: str) -> Any:
@@ -44,4 +72,4 @@ def __getattr__(name: str) -> Any:
         from importlib import import_module
 
         return import_module(".checking", __name__).opcheck
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _lacking(name)

@@ -13,10 +13,9 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from types import SimpleNamespace
 from typing import Any
 
-from .. import ops
+from ..aten.overloads import OpOverload, OpOverloadPacket
 from ..autograd.function import Function
 from ..autograd.hooks import place_of
 from ..base.state import state
@@ -35,7 +34,9 @@ from ..errors import (
 )
 from ..ops.shaping.joining import stack
 from ..tensor import Tensor
+from .parsing import SchemaError, parse_schema
 from .schema import Schema, schema_of
+from .spaces import DEFINED, show
 
 __all__ = [
     "CustomOpDef",
@@ -46,9 +47,6 @@ __all__ = [
     "register_kernel",
     "register_vmap",
 ]
-
-DEFINED: dict[str, CustomOpDef] = {}
-"""Every custom op by name."""
 
 
 class CustomOpError(PolyadError, RuntimeError):
@@ -63,12 +61,20 @@ class CustomOpDef:
     """A custom op, called like the function that it was defined with; what `custom_op` gives.
 
     Attributes:
-        name: with its namespace: "mylib::scale".
+        name: with its namespace: "mylib::scale"; of an overload "mylib::scale.out".
         schema: what it takes and gives.
+        declared: whether a schema alone defined it (`define`), and kernels came later. Such an op need not be seen
+            whole: without a gradient of its own, the ops of its kernel are recorded.
+        above: what answers before the op itself, by ("autocast" or "autograd", device type or "").
+        composite: its body in other ops, which are seen in its place.
     """
 
-    def __init__(self, name: str, schema: Schema, function: Callable[..., Any], device_types: Any) -> None:
+    def __init__(self, name: str, schema: Schema, function: Callable[..., Any] | None, device_types: Any) -> None:
         self.name, self.schema = name, schema
+        schema.name, _, schema.overload_name = name.partition(".")
+        self.declared = function is None
+        self.above: dict[tuple[str, str], Callable[..., Any]] = {}
+        self.composite: Callable[..., Any] | None = None
         self.for_all: Callable[..., Any] | None = None
         self.kernels: dict[str, Callable[..., Any]] = {}
         self.disabled: set[str] = set()
@@ -76,26 +82,30 @@ class CustomOpDef:
         self.batched: Callable[..., Any] | None = None
         self.backward: Callable[..., Any] | None = None
         self.setup_context: Callable[..., Any] | None = None
-        functools.update_wrapper(self, function)
+        if function is None:
+            self.__name__ = self.__qualname__ = schema.name.partition("::")[2]
+        else:
+            functools.update_wrapper(self, function)
         if device_types is None:
             self.for_all = function
         else:
             self.register_kernel(device_types, function)
         self._function = _function_of(self)
 
-    @property
-    def default(self) -> CustomOpDef:
-        """The op itself: PyTorch's ``torch.ops.mylib.scale.default``."""
-        return self
-
     def __repr__(self) -> str:
-        return f"<custom op {self.name}{self.schema}>"
+        return f"<custom op {self.schema}>"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the op. Raises TypeError for arguments that its schema has not, DeviceError for tensors on several
         devices, MissingKernel where no kernel is registered for theirs, and what the kernel raises.
         """
         values = self.bound(args, kwargs)
+        if self.above or self.composite is not None:
+            kernel = self._answering(values)
+            if kernel is not None:
+                return self._call(kernel, values)
+        if self.declared and not self._whole(values):
+            return self.run(values)
         if self.schema.written and state.grad_enabled:
             tensors = self._tensors(values)
             if any(tensor.requires_grad for tensor in tensors.values()):
@@ -123,7 +133,30 @@ class CustomOpDef:
             values = list(bound.arguments.values())
         for argument, value in zip(self.schema.arguments, values, strict=True):
             argument.check(self.name, value)
+        for place in self.schema.lists_of_length:
+            if values[place] is not None and not isinstance(values[place], (list, tuple)):
+                values[place] = [values[place]] * self.schema.arguments[place].length
         return values
+
+    def _answering(self, values: list[Any]) -> Callable[..., Any] | None:
+        """What answers this call before the op itself does."""
+        types = [tensor.device.type for tensor in self._tensors(values).values()]
+        here = types[0] if types else get_default_device().type
+        if state.autocast is not None and here in state.autocast and ("autocast", here) in self.above:
+            return self.above["autocast", here]
+        if not state.below_autograd:
+            found = self.above.get(("autograd", here)) or self.above.get(("autograd", ""))
+            if found is not None:
+                return found
+        return self.composite if self.kernel_for(here) is None else None
+
+    def _whole(self, values: list[Any]) -> bool:
+        """Whether a call of an op that `define` made is one node: not where its kernel's ops have the gradient."""
+        if not self.schema.plain or not self.schema.returns:
+            return False
+        if self.backward is not None or not state.grad_enabled:
+            return True
+        return not any(tensor.requires_grad for tensor in self._tensors(values).values())
 
     # -------------------------------------------------------------------------------------------- what authors register
 
@@ -272,14 +305,14 @@ class CustomOpDef:
         if device.type == META:
             raise MissingKernel(
                 f"{self.name}: nothing says what its results look like without data",
-                fix=f"register it: @{self.__name__}.register_fake",  # type: ignore[attr-defined]
+                fix=f"register it: polyad.library.register_fake({self.name!r}, function)",
             )
         host = self.kernel_for(fallback.HOST)
         if host is None or fallback.get_policy() == "error":
             raise MissingKernel(
                 f"{self.name}: it has no kernel for {device.type}",
                 notes={"kernels": ", ".join(sorted(self.kernels)) or "none"},
-                fix=f"register one: @{self.__name__}.register_kernel({device.type!r})"  # type: ignore[attr-defined]
+                fix=f"register one: polyad.library.register_kernel({self.name!r}, {device.type!r}, function)"
                 + ('; polyad.backends.set_fallback("allow") or "warn" runs it on the host' if host else ""),
             )
         moved: list[Tensor] = []
@@ -304,9 +337,11 @@ class CustomOpDef:
         """Raise unless *result* is what the schema says, and shares no memory with what was given."""
         schema = self.schema
         said = f"{self.name}{'' if kernel is None else place_of(kernel)}"
+        if not schema.plain:
+            return  # it may share memory with its arguments, or is no tensor
         if not schema.returns:
             wanted, fits = "None", result is None
-        elif schema.returns == ("Tensor[]",):
+        elif schema.gives_list:
             wanted = "a list of tensors"
             fits = isinstance(result, (list, tuple)) and all(isinstance(part, Tensor) for part in result)
         elif schema.several:
@@ -324,7 +359,7 @@ class CustomOpDef:
                 notes={"schema": str(schema)},
                 fix="return what its annotation says",
             )
-        for output in _tensors_of(result):
+        for output in () if self.declared else _tensors_of(result):
             for name, tensor in tensors.items():
                 if output is tensor or (output._storage is not None and output._storage is tensor._storage):
                     raise CustomOpError(
@@ -415,9 +450,9 @@ def _function_of(op: CustomOpDef) -> type[Function]:
         if op.backward is None:
             raise AutogradError(
                 f"{op.name}: it has no gradient",
-                fix=f"register one: {op.__name__}.register_autograd(backward)",  # type: ignore[attr-defined]
+                fix=f"register one: polyad.library.register_autograd({op.name!r}, backward)",
             )
-        given = (list(gradients),) if op.schema.returns == ("Tensor[]",) else gradients
+        given = (list(gradients),) if op.schema.gives_list else gradients
         return (*_gradients_of_operands(op, op.backward(ctx, *given), ctx.lengths), None)
 
     def vmap(info: Any, in_dims: tuple[Any, ...], *flat: Any) -> Any:
@@ -469,6 +504,7 @@ def custom_op(
     *,
     mutates_args: str | Iterable[str],
     device_types: str | Sequence[str] | None = None,
+    schema: str | None = None,
     tags: Any = None,
 ) -> Any:
     """Make a function an op: a decorator, or with *fn* the op itself.
@@ -483,9 +519,10 @@ def custom_op(
         fn: the function; its annotations are the op's schema.
         mutates_args: names of the arguments that it writes into, or "unknown" for all tensors.
         device_types: the types of the devices on which it computes, such as "cpu"; None for all.
+        schema: the schema as a text, "(Tensor x, float factor) -> Tensor", in place of annotations.
         tags: has no effect.
 
-    Raises ValueError for a name without namespace or annotations that make no schema.
+    Raises ValueError for a name without namespace, annotations that make no schema, or a schema that cannot be read.
 
     >>> import polyad
     >>> @polyad.library.custom_op("doc::scale", mutates_args=())
@@ -496,37 +533,58 @@ def custom_op(
     >>> scale
     <custom op doc::scale(Tensor x, float factor) -> Tensor>
     """
-    namespace, separator, rest = name.partition("::")
-    if not (separator and namespace.isidentifier() and rest.isidentifier()):
-        raise ArgumentError(f"custom_op: {safe_repr(name)} has no namespace", fix='name it like "mylib::scale"')
+    _check_name("custom_op", name)
 
     def define(function: Callable[..., Any]) -> CustomOpDef:
-        op = CustomOpDef(name, schema_of(function, mutates_args, name), function, device_types)
-        DEFINED[name] = op
-        if name in _shapes_to_come:
-            op.register_fake(_shapes_to_come.pop(name))
-        space = getattr(ops, namespace, None)
-        if space is None:
-            space = SimpleNamespace()
-            setattr(ops, namespace, space)
-        if isinstance(space, SimpleNamespace) or not hasattr(space, rest):  # a family stays what it is
-            setattr(space, rest, op)
-        return op
+        said = schema_of(function, mutates_args, name) if schema is None else _schema_given(name, schema, mutates_args)
+        return enter(CustomOpDef(name, said, function, device_types))
 
     return define if fn is None else define(fn)
 
 
-def op_named(op: str | CustomOpDef) -> CustomOpDef:
+def _check_name(function: str, name: Any) -> None:
+    namespace, _, rest = name.partition("::") if isinstance(name, str) else ("", "", "")
+    base, dot, overload = rest.partition(".")
+    if not (namespace.isidentifier() and base.isidentifier() and (overload.isidentifier() or not dot)):
+        raise ArgumentError(f"{function}: {safe_repr(name)} has no namespace", fix='name it like "mylib::scale"')
+
+
+def _schema_given(name: str, text: str, mutates_args: Any) -> Schema:
+    """The schema of *text*, in which *mutates_args* must be what it says is written into."""
+    schema = parse_schema(text)
+    if mutates_args != "unknown" and set(schema.written) != set(mutates_args):
+        raise SchemaError(
+            f"{name}: mutates_args and the schema differ in what is written into",
+            notes={"schema": text, "mutates_args": safe_repr(mutates_args)},
+            fix="mark in the schema what is written into, Tensor(a!) x, and name it in mutates_args",
+        )
+    return schema
+
+
+def enter(op: CustomOpDef) -> CustomOpDef:
+    """Let *op* be found by its name."""
+    DEFINED[op.name] = op
+    if op.name in _shapes_to_come:
+        op.register_fake(_shapes_to_come.pop(op.name))
+    show(op.name)
+    return op
+
+
+def op_named(op: str | CustomOpDef | OpOverload | OpOverloadPacket) -> CustomOpDef:
     """The custom op that *op* is or names. Raises ValueError if there is none."""
     if isinstance(op, CustomOpDef):
         return op
-    if not isinstance(op, str) or op not in DEFINED:
+    if isinstance(op, OpOverloadPacket):
+        op = op._qualified_op_name
+    name = op.name() if isinstance(op, OpOverload) else op
+    found = DEFINED.get(name.removesuffix(".default")) if isinstance(name, str) else None
+    if found is None:
         raise ArgumentError(
             f"library: there is no custom op {safe_repr(op)}",
             notes={"defined": ", ".join(DEFINED) or "none"},
             fix="define it with polyad.library.custom_op",
         )
-    return DEFINED[op]
+    return found
 
 
 def register_autograd(
@@ -549,7 +607,13 @@ def register_kernel(
 
 
 def register_fake(
-    op: str | CustomOpDef, func: Callable[..., Any] | None = None, /, *, lib: Any = None
+    op: str | CustomOpDef,
+    func: Callable[..., Any] | None = None,
+    /,
+    *,
+    lib: Any = None,
+    _stacklevel: int = 1,
+    allow_override: bool = True,
 ) -> Callable[..., Any]:
     """`CustomOpDef.register_fake` of an op or its name, also one that is not defined yet; a decorator if *func* is not
     given.

@@ -1,12 +1,14 @@
 """Schemas: what a function's annotations say about it as an op.
 
 An argument is a tensor, an optional tensor, a list of tensors, or something that is no tensor; a result is a tensor, a
-fixed number of them, a list of them, or nothing. To allow another type, add a row to `_PLAIN`.
+fixed number of them, a list of them, or nothing. To allow another type, add a row to `_PLAIN`. `parsing` reads schemas
+that are written as texts.
 """
 
 from __future__ import annotations
 
 import inspect
+import re
 import types
 import typing
 from collections.abc import Callable, Iterable, Sequence
@@ -33,20 +35,74 @@ _PLAIN: dict[Any, str] = {
 _SEQUENCES = (list, Sequence, typing.Sequence, typing.List)  # noqa: UP006  people write them
 
 
-class Argument(NamedTuple):
-    """One parameter of an op.
+_VALUES: dict[str, Callable[[Any], bool]] = {
+    "int": lambda value: hasattr(value, "__index__"),
+    "SymInt": lambda value: hasattr(value, "__index__"),
+    "float": lambda value: hasattr(value, "__float__"),
+    "bool": lambda value: hasattr(value, "__index__") or type(value).__name__ == "bool",  # NumPy's has no __index__
+    "complex": lambda value: hasattr(value, "__complex__") or hasattr(value, "__float__"),
+    "str": lambda value: isinstance(value, str),
+    "Scalar": lambda value: hasattr(value, "__float__") or hasattr(value, "__complex__"),
+}
+"""Whether a value can be given for a type; for types without a row any can."""
+
+
+class AliasInfo(NamedTuple):
+    """What an argument or result shares memory with: ``Tensor(a!)``.
 
     Attributes:
-        name: as in the function.
+        before_set: the names of the memory.
+        is_write: whether the op writes into it.
+    """
+
+    before_set: frozenset[str]
+    is_write: bool
+
+
+class Argument(NamedTuple):
+    """One parameter of an op, or one result.
+
+    Attributes:
+        name: as in the function; "" for most results.
         type: as schemas write it: "Tensor", "Tensor?", "Tensor[]", "Tensor?[]", "int", "float[]", ...
         keyword_only: whether it must be given by name.
         written: whether the op writes into it.
+        alias: what it aliases, as the schema writes it: "a!"; "" for nothing.
+        default: ``inspect.Parameter.empty`` if there is none.
     """
 
     name: str
     type: str
     keyword_only: bool
     written: bool
+    alias: str = ""
+    default: Any = inspect.Parameter.empty
+
+    @property
+    def kwarg_only(self) -> bool:
+        """PyTorch's name of ``keyword_only``."""
+        return self.keyword_only
+
+    @property
+    def alias_info(self) -> AliasInfo | None:
+        """What it shares memory with."""
+        return AliasInfo(frozenset(self.alias.rstrip("!").split("|")), self.written) if self.alias else None
+
+    @property
+    def default_value(self) -> Any:
+        """Its default, None if there is none."""
+        return self.default if self.has_default_value() else None
+
+    def has_default_value(self) -> bool:
+        """Whether it need not be given."""
+        return self.default is not inspect.Parameter.empty
+
+    def __str__(self) -> str:
+        type_ = self.type
+        if self.alias:
+            type_ = re.sub(r"^\w+", lambda word: f"{word[0]}({self.alias.replace('->', ' -> ')})", type_)
+        default = f"={self.default!r}" if self.has_default_value() else ""
+        return f"{type_} {self.name}{default}" if self.name else type_
 
     @property
     def is_tensor(self) -> bool:
@@ -57,7 +113,7 @@ class Argument(NamedTuple):
         """Raise TypeError unless *value* can be given for it, as far as tensors are concerned."""
         optional = self.type.endswith("?")
         if not self.is_tensor:
-            if isinstance(value, Tensor):
+            if not self._takes(value):
                 raise wrong_type(op, self.name, value, f"of type {self.type}")
         elif self.type.endswith("[]"):
             if not isinstance(value, (list, tuple)):
@@ -68,48 +124,94 @@ class Argument(NamedTuple):
         elif not (isinstance(value, Tensor) or (value is None and optional)):
             raise wrong_type(op, self.name, value, "a tensor or None" if optional else "a tensor")
 
+    def _takes(self, value: Any) -> bool:
+        """Whether *value*, which is for no tensor, is of the type."""
+        base, bracket, _ = self.type.partition("[")
+        if value is None:
+            return self.type.endswith("?")
+        if isinstance(value, Tensor):
+            return False
+        fits = _VALUES.get(base.rstrip("?"))
+        if fits is None:
+            return True
+        if not bracket:
+            return fits(value)
+        if isinstance(value, (list, tuple, Sequence)) and not isinstance(value, str):
+            return all(fits(item) or (item is None and base.endswith("?")) for item in value)
+        return bracket == "[" and self.length > 0 and fits(value)
+
+    @property
+    def length(self) -> int:
+        """The length of lists for it that one number may stand for: 2 of "int[2]"; 0 if none may."""
+        found = re.search(r"\[(\d+)\]", self.type)
+        return int(found[1]) if found else 0
+
 
 class Schema:
     """What an op takes and gives.
 
     Attributes:
         arguments: its parameters in order.
-        returns: the type of each result; for a list of results the only type "Tensor[]".
+        returns: each result; for a list of results the only one, of type "Tensor[]".
+        name, overload_name: the op's, "" if the schema names none.
         several: whether the results come in a tuple.
         signature: the function's.
         defaults: the default of each parameter.
+        lists_of_length: the places of parameters that take one number for a list of it.
         required, positional: how many parameters must be given by place or name, and how many may be by place;
             *required* is more if one must be given by name.
     """
 
     def __init__(
-        self, arguments: tuple[Argument, ...], returns: tuple[str, ...], several: bool, signature: inspect.Signature
+        self,
+        arguments: tuple[Argument, ...],
+        returns: tuple[Argument, ...],
+        several: bool,
+        signature: inspect.Signature,
+        *,
+        name: str = "",
+        overload_name: str = "",
     ) -> None:
         self.arguments, self.returns, self.several, self.signature = arguments, returns, several, signature
+        self.name, self.overload_name = name, overload_name
         self.defaults = tuple(parameter.default for parameter in signature.parameters.values())
         self.positional = sum(not argument.keyword_only for argument in arguments)
         without = [place for place, default in enumerate(self.defaults) if default is inspect.Parameter.empty]
         self.required = max(without, default=-1) + 1
+        self.lists_of_length = [place for place, argument in enumerate(arguments) if argument.length]
 
     @property
     def written(self) -> tuple[str, ...]:
         """The names of the arguments that the op writes into."""
         return tuple(argument.name for argument in self.arguments if argument.written)
 
+    @property
+    def gives_list(self) -> bool:
+        """Whether the result is a list of tensors."""
+        return len(self.returns) == 1 and not self.several and self.returns[0].type == "Tensor[]"
+
+    @property
+    def is_mutable(self) -> bool:
+        """Whether it writes into an argument."""
+        return bool(self.written)
+
+    @property
+    def plain(self) -> bool:
+        """Whether results are new tensors, which share no memory with arguments."""
+        return all(one.type in ("Tensor", "Tensor[]") and not one.alias for one in self.returns)
+
     def __str__(self) -> str:
         parts: list[str] = []
-        for number, argument in enumerate(self.arguments):
+        for argument in self.arguments:
             if argument.keyword_only and "*" not in parts:
                 parts.append("*")
-            type_ = argument.type
-            if argument.written:
-                type_ = type_.replace("Tensor", f"Tensor(a{number}!)", 1)
-            default = self.signature.parameters[argument.name].default
-            parts.append(f"{type_} {argument.name}" + ("" if default is inspect.Parameter.empty else f"={default!r}"))
-        results = ", ".join(self.returns)
-        return f"({', '.join(parts)}) -> " + (
+            parts.append(str(argument))
+        results = ", ".join(map(str, self.returns))
+        return f"{self.name}{'.' if self.overload_name else ''}{self.overload_name}({', '.join(parts)}) -> " + (
             results if len(self.returns) == 1 and not self.several else f"({results})"
         )
+
+    __repr__ = __str__
 
 
 def schema_of(function: Callable[..., Any], mutates_args: str | Iterable[str], name: str) -> Schema:
@@ -154,11 +256,14 @@ def schema_of(function: Callable[..., Any], mutates_args: str | Iterable[str], n
         writes = type_.startswith("Tensor") and (written is None or parameter.name in written)
         if written is not None and parameter.name in written and not writes:
             raise ArgumentError(f"{name}: mutates_args names {parameter.name}, which is no tensor", fix="leave it out")
-        arguments.append(Argument(parameter.name, type_, parameter.kind is parameter.KEYWORD_ONLY, writes))
+        alias = f"a{len(arguments)}!" if writes else ""
+        by_name = parameter.kind is parameter.KEYWORD_ONLY
+        arguments.append(Argument(parameter.name, type_, by_name, writes, alias, parameter.default))
     if "return" not in hints:
         raise ArgumentError(f"{name}: the result has no annotation", fix="annotate it: -> Tensor")
     returns, several = _returned(hints["return"], name)
-    return Schema(tuple(arguments), returns, several, signature)
+    results = tuple(Argument("", type_, False, False) for type_ in returns)
+    return Schema(tuple(arguments), results, several, signature)
 
 
 def _type_name(hint: Any) -> str | None:

@@ -7,6 +7,7 @@ declared_names.py, which is written from the declarations, says which module dec
 from __future__ import annotations
 
 import importlib.util
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -33,9 +34,15 @@ attach(ATTRIBUTES.names())
 def __getattr__(name: str) -> Any:
     if name in ("aten", "polyad"):  # PyTorch's ops, and those of polyad's that PyTorch has not
         return importlib.import_module("polyad.aten.overloads").NAMESPACES[name]
-    if name == "load_library":
-        return importlib.import_module("polyad.library.compiled").load_library
+    if name in ("load_library", "loaded_libraries"):
+        return getattr(importlib.import_module("polyad.library.compiled"), name)
     path = f"{__name__}.{name}"
-    if path in MOVED or importlib.util.find_spec(path) is None:
+    if name.startswith("__"):
         raise missing(__name__, name)
-    return importlib.import_module(path)
+    shown = sys.modules.get("polyad.library.spaces")
+    if path in MOVED and not (shown and name in shown.NAMESPACES):
+        raise missing(__name__, name)
+    if path not in MOVED and importlib.util.find_spec(path) is not None:
+        return importlib.import_module(path)
+    # Of the user's ops: there is one for any name, empty until something is defined.
+    return importlib.import_module("polyad.library.spaces").namespace(name)

@@ -14,10 +14,10 @@ import numpy as np
 
 from polyad.backend import Backend
 from polyad.backend.choosing import or_other
-from polyad.backend.interface import Signature
+from polyad.backend.interface import Signature, TensorType
 from polyad.backend.runtime import Launch, Runtime
 from polyad.base.device import Device
-from polyad.base.dtypes import DType
+from polyad.base.dtypes import DType, float64
 from polyad.base.shapes_and_strides import Layout, Shape, Strides
 from polyad.devices.registry import get
 from polyad.interop.numpy import numpy_dtype
@@ -89,7 +89,11 @@ class NativeRuntime(Runtime):
             C,
             prologue=f"{C.prologue}{text('common/vector_math.h')}"
             "#define expf polyad_exp\n#define to_half polyad_half\n",
-            functions={"times_plus_float32": "polyad_fma", "erfc_float32": "polyad_erfc"},
+            functions={
+                "times_plus_float32": "polyad_fma",
+                "erfc_float32": "polyad_erfc",
+                "fmod_float32": "polyad_fmod",
+            },
         )
 
     @cached_property
@@ -103,7 +107,8 @@ class NativeRuntime(Runtime):
         """As was measured."""
         from .supplies import written
 
-        usual = None if op in written() else least_elements(op, kind)
+        double = any(isinstance(entry, TensorType) and entry.dtype is float64 for entry in types)
+        usual = None if op in written() else least_elements(op, kind, double)
         return least(usual) if usual is not None and sized(types) else None
 
     def choice(

@@ -61,7 +61,7 @@ def _named_kernels() -> Iterator[tuple[str, Kernel]]:
 
 def _written() -> Makers:
     """Kernels that are written by hand, of ops that have no more to be said of."""
-    from .kernels.indexing import gather_scatter, index_select
+    from .kernels.indexing import gather_scatter, index_put, index_select
     from .kernels.memory import copying
     from .kernels.nn import attention, convolution, dropout, embedding, interpolate
     from .kernels.nn.losses import classification
@@ -86,13 +86,16 @@ def _written() -> Makers:
         (sequences.rnn_sequence_backward, 1),
         (maximum.max_pool, 1 << 10),
         (maximum.max_pool_backward, 1 << 10),
+        (embedding.bag_sum, 1 << 8),
         (embedding.embedding_backward, 1 << 8),
         (interpolate.resample, 1),
         (interpolate.resample_backward, 1),
         (index_select.index_add, 1 << 10),
-        (gather_scatter.scatter_add, 1 << 10),
+        (index_put.index_put, 1 << 10),
+        (gather_scatter.scatter, 1 << 6),
+        (gather_scatter.scatter_add, 1 << 6),
         (gather_scatter.gather, 1 << 6),
-        (cumulative.cumsum, 1 << 12),
+        *((make, 1 << 12) for make in cumulative.CUMULATIVE),
         (classification.cross_entropy, 1 << 8),
         (classification.cross_entropy_backward, 1 << 8),
         (copying.copy, 1 << 12),

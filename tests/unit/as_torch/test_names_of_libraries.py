@@ -42,10 +42,6 @@ def test_keys_are_names() -> None:
     keys = _C.DispatchKeySet(_C.DispatchKey.AutocastCPU) | _C.DispatchKeySet(_C.DispatchKey.AutocastCUDA)
     assert keys.has(_C.DispatchKey.AutocastCUDA)
     assert not keys.has(_C.DispatchKey.CPU)
-    with pytest.raises(NotImplementedError, match="autocast"):
-        _C._ExcludeDispatchKeyGuard(keys)
-    with pytest.raises(NotImplementedError, match="sizes are numbers"):
-        polyad._custom_ops.get_ctx()
 
 
 def test_small_names() -> None:

@@ -110,6 +110,8 @@ def test_inputs_limits_backward() -> None:
     (x * y).backward(inputs=[x])
     assert x.grad.item() == 2.0
     assert y.grad is None
+    polyad.stack([x, y]).sum().backward(inputs=[x])
+    assert (x.grad.item(), y.grad) == (3.0, None)
 
 
 @pytest.mark.parametrize(

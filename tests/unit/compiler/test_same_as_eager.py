@@ -123,6 +123,17 @@ def test_convolutions():
     assert stretches(both(make, *batches))[-1].rows
 
 
+def test_memory_that_is_known_later():
+    """The first step gives buffers a storage, which is no other way through the program."""
+
+    def make():
+        net = normalised()
+        return trained(net, torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9), F.cross_entropy)
+
+    (program,) = both(make, *BATCHES).programs.values()
+    assert (program.tries, program.differed) == (2, ["update"])
+
+
 class TestPrograms:
     """Programs of all kinds."""
 

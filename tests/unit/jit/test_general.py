@@ -219,9 +219,11 @@ def test_what_may_be_general_is_found_by_trying() -> None:
     args = polyad.randn(3, 4, 2), polyad.randn(3, 5, 2), polyad.zeros(1, 5).bool()
     graph = jit.generalise(scores, args, dims="auto")
     shown = {value.name: tuple(map(str, value.sizes)) for value in graph.inputs}
-    assert shown == {"x": ("x_0", "x_1", "x_2"), "y": ("x_0", "5", "x_2"), "mask": ("1", "5")}
+    assert shown == {"x": ("x_0", "x_1", "x_2"), "y": ("x_0", "5", "x_2"), "mask": ("mask_0", "5")}
     others = polyad.randn(6, 9, 7), polyad.randn(6, 5, 7), polyad.zeros(1, 5).bool()
-    alike(graph(*others), scores(*others))
+    for rows in (1, 9):  # which is broadcast, or is as long as it shall be
+        others = (*others[:2], polyad.eye(rows, 5).bool())
+        alike(graph(*others), scores(*others))
     with pytest.raises(RuntimeError, match=r"captured with \(6, 5, 7\)"):
         graph(others[0], polyad.randn(6, 4, 7), others[2])
     fixed = jit.generalise(lambda x: x.view(6), (polyad.ones(2, 3),), dims={"x": {0: ..., 1: ...}})

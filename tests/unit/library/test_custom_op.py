@@ -55,7 +55,8 @@ def test_a_call_computes_and_differentiates_twice() -> None:
 
 def test_it_is_found_by_namespace_and_name() -> None:
     op, x = sine(), polyad.ones(2)
-    assert polyad.ops.test.sine is op
+    assert repr(polyad.ops.test.sine) == "<OpOverloadPacket(op='test.sine')>"
+    assert polyad.ops.test.sine(x).tolist() == op(x).tolist()
     assert polyad.ops.test.sine.default(x).tolist() == op(x).tolist()
 
     @custom_op("linalg::thing", mutates_args=())
@@ -63,13 +64,13 @@ def test_it_is_found_by_namespace_and_name() -> None:
         return x * 1
 
     assert polyad.ops.linalg.__name__ == "polyad.ops.linalg"
-    assert polyad.ops.linalg.thing is thing
+    assert polyad.ops.linalg.thing.default._call is thing
 
     @custom_op("attention::flash", mutates_args=())  # a path that a family once had
     def flash(x: Tensor) -> Tensor:
         return x * 1
 
-    assert polyad.ops.attention.flash is flash
+    assert polyad.ops.attention.flash.default._call is flash
 
 
 def test_what_is_not_registered_is_said_when_it_is_needed() -> None:
@@ -79,7 +80,10 @@ def test_what_is_not_registered_is_said_when_it_is_needed() -> None:
 
     out = plain(polyad.ones(2, requires_grad=True))
     assert out.requires_grad
-    with pytest.raises(RuntimeError, match=r"test::plain: it has no gradient\n    fix  register one: plain\.register"):
+    with pytest.raises(
+        RuntimeError,
+        match=r"test::plain: it has no gradient\n.*library\.register_autograd",
+    ):
         out.sum().backward()
 
 
@@ -182,7 +186,7 @@ def test_arguments_are_checked_against_the_schema() -> None:
         op(3.0)
     with pytest.raises(TypeError, match="test::sine: scale is Tensor, not of type float"):
         op(polyad.ones(1), polyad.ones(1))
-    with pytest.raises(TypeError, match=r"test::sine: missing a required argument: 'x'\n    schema  \(Tensor x, float"):
+    with pytest.raises(TypeError, match=r"test::sine: missing a required argument: 'x'\n.*sine\(Tensor x, float"):
         op()
 
 

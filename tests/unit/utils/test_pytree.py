@@ -75,3 +75,37 @@ def test_leaves_that_are_chosen() -> None:
     tree = [1, (2,)]
     assert pytree.tree_map_(seen.append, tree) is tree
     assert seen == [1, 2]
+
+
+def test_paths_lead_to_the_leaves() -> None:
+    tree = {"a": [1, (2, Point(3, 4))], "b": OrderedDict(c=5), 3: deque([6])}
+    found, structure = pytree.tree_flatten_with_path(tree)
+    said = ["['a'][0]", "['a'][1][0]", "['a'][1][1].x", "['a'][1][1].y", "['b']['c']", "[3][0]"]
+    assert [pytree.keystr(path) for path, _ in found] == said
+    assert [pytree.key_get(tree, path) for path, _ in found] == [1, 2, 3, 4, 5, 6]
+    assert structure == pytree.tree_structure(tree)
+    mapped = pytree.tree_map_with_path(lambda path, a, b: (pytree.keystr(path), a + b), tree, tree)
+    assert mapped["a"][1][1] == Point(("['a'][1][1].x", 6), ("['a'][1][1].y", 8))
+    whole = pytree.tree_leaves_with_path(tree, lambda one: type(one) is list)
+    assert [pytree.keystr(path) for path, _ in whole][:2] == ["['a']", "['b']['c']"]
+
+
+def test_paths_through_a_registered_class() -> None:
+    class Keyed(dict[str, int]):
+        pass
+
+    pytree.register_pytree_node(
+        Keyed,
+        pytree._dict_flatten,
+        lambda items, keys: Keyed(zip(keys, items, strict=True)),
+        flatten_with_keys_fn=pytree._dict_flatten_with_keys,
+    )
+    found = pytree.tree_map_with_path(lambda path, leaf: (path, leaf), Keyed(one=1))
+    assert found == {"one": ((pytree.MappingKey("one"),), 1)}
+
+    class Keyless:
+        pass
+
+    pytree.register_pytree_node(Keyless, lambda _: ([1], None), lambda *_: Keyless())
+    with pytest.raises(ValueError, match="flatten_with_keys_fn"):
+        pytree.tree_leaves_with_path(Keyless())

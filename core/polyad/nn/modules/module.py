@@ -61,6 +61,10 @@ __all__ = [
     "register_module_parameter_registration_hook",
 ]
 
+# What libraries that load state call these here.
+_EXTRA_STATE_KEY_SUFFIX = _state.EXTRA_STATE
+_IncompatibleKeys = _state.IncompatibleKeys
+
 T = TypeVar("T", bound="Module")
 
 

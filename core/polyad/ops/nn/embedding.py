@@ -368,6 +368,8 @@ def embedding_bag(
     total = _bag_sum(table, index, bag, factors, bags, by_frequency, spare)
     if mode == "sum":
         return total
+    if input.ndim == 2 and not spare:
+        return total.div(max(input._array.shape[1], 1))
     counts = _bag_starts(bag, bags + spare)[0].narrow(0, 0, bags)
     return total / counts.clamp(min=1).unsqueeze(1).to(total._type.dtype)
 

@@ -4,6 +4,8 @@
 #ifndef POLYAD_VECTOR_MATH_H
 #define POLYAD_VECTOR_MATH_H
 
+#include <math.h>
+
 typedef union { unsigned int bits; float number; } polyad_float;
 
 /* a * b + c, rounded once where the processor can: written out, since compilers are told not to choose by themselves. */
@@ -75,6 +77,22 @@ static inline float polyad_erfc(float x)
     const float tail = power.number * polyad_fma(-lost, sum, sum) * 5.42101086e-20f; /* 2^-64 */
     const float whichever = x < 0.0f ? 2.0f - tail : tail;
     return x != x ? x : whichever;
+}
+
+/* What a / b leaves, exactly. In double, |a / b| is not rounded to another whole number while it is below 2^29, its whole
+   part times |b| is exact, and so is the difference. Where it is larger or no number, the C library computes: in a
+   function with vectors for arguments, which compilers do not put into the loop, where its branch would have no vectors. */
+#pragma omp declare simd notinbranch
+__attribute__((noinline, unused)) static float polyad_far_fmod(float near, float quotient, float a, float b)
+{
+    return quotient < 536870912.0f ? near : fmodf(a, b);
+}
+
+static inline float polyad_fmod(float a, float b)
+{
+    const double size = fabsf(a), by = fabsf(b), quotient = size / by, whole = trunc(quotient);
+    const double rest = whole == 0.0 ? size : size - whole * by; /* by may be infinite */
+    return polyad_far_fmod(copysignf((float)rest, a), (float)quotient, a, b);
 }
 
 /* The bits of float16, rounded to nearest, ties to even. */

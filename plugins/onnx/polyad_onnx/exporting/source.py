@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import IntEnum
@@ -15,8 +14,9 @@ from polyad.errors import ArgumentTypeError, BakedSize, safe_repr
 from polyad.graph import Graph
 from polyad.graph.passes import drop_views, fold_constants, merge_common, remove_dead
 from polyad.graph.structure import Ref, leaves, replace
-from polyad.jit.capture import names_of_inputs
-from polyad.jit.expanding import Expanding
+from polyad.jit.capture import Capture, captured, names_of_inputs, names_of_members
+from polyad.jit.expanding import expanding
+from polyad.jit.restoring import Restored
 
 from . import ops  # noqa: F401  declares the translations
 from .dynamic import Dynamic, Named, check_open, of_axes, of_program, of_shapes
@@ -44,13 +44,13 @@ class Source:
     Attributes:
         model: what is called.
         given: the example's arguments, each tensor an object of its own.
-        function: the same under a mode that takes composites apart, for a capture.
+        function: the same as a capture wants it: its name, and its parameters'.
+        mode: makes the mode of a capture that takes composites apart.
         names: the names of the tensors among the arguments, by id.
     """
 
     def __init__(self, model: Any, args: Any, kwargs: dict[str, Any] | None, table: Table) -> None:
         self.table = table
-        self._held: list[tuple[torch.Tensor, torch.Tensor, int]] = []
         self.program = model if hasattr(model, "graph_signature") and isinstance(model.graph, Graph) else None
         self.model, args, kwargs = _callable_of(model, args, kwargs)
         given = (args if isinstance(args, tuple) else (args,), kwargs)
@@ -61,21 +61,9 @@ class Source:
             if len(names) == len(self.given[0]) and not kwargs:
                 kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
                 self.parameters = [inspect.Parameter(name, kind) for name in names]
-        self.function = types.MethodType(self._runner(), self.model)
+        self.function = _Named(self.model, self.parameters)
+        self.mode = partial(Capture, opens=expanding(lambda op, args: table.found(op.name, args) is not None))
         self.names: dict[int, str] = names_of_inputs(self.function, self.given)
-
-    def _runner(self) -> Callable[..., Any]:
-        """A function that looks to a capture like the model's ``forward``."""
-        model, table = self.model, self.table
-
-        def run(self: Any, *args: Any, **kwargs: Any) -> Any:
-            with Expanding(lambda op, args: table.found(op.name, args) is not None):
-                return model(*args, **kwargs)
-
-        run.__qualname__ = getattr(model, "__qualname__", None) or type(model).__qualname__
-        own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
-        run.__signature__ = inspect.Signature([own, *self.parameters])  # type: ignore[attr-defined]
-        return run
 
     def named(self, input_names: Sequence[str]) -> dict[str, Named]:
         """The inputs in order, by the names that they have in the model."""
@@ -96,11 +84,12 @@ class Source:
         """The graph, for all sizes of *dynamic*."""
         args, kwargs = _copied(self.given)
         with torch.no_grad():
-            if dynamic.dims:
-                graph = self._for_all_sizes(args, kwargs, dynamic)
-                check_open(graph, dynamic.wanted)
-            else:
-                graph = torch.jit.capture(self.function, *args, **kwargs)
+            with Restored(self.model):
+                if dynamic.dims:
+                    graph = self._for_all_sizes(args, kwargs, dynamic)
+                    check_open(graph, dynamic.wanted)
+                else:
+                    graph = captured(self.mode(names=names_of_members(self.function)), self.function, args, kwargs)
             passes: list[Callable[[Graph], Graph]] = [partial(fold_constants, parameters=True)] if folding else []
             passes += [drop_views, merge_common] if optimize else []
             for one in [*passes, remove_dead]:
@@ -110,7 +99,7 @@ class Source:
     def _for_all_sizes(self, args: Any, kwargs: Any, dynamic: Dynamic) -> Graph:
         """The graph for the open sizes; where the program takes no larger ones, as it was with smaller ones."""
         try:
-            return torch.jit.generalise(self.function, args, kwargs, dims=dynamic.dims, ranges=dynamic.ranges)
+            return self._generalised(args, kwargs, dynamic.dims, dynamic.ranges)
         except BakedSize:
             example = {tensor.name: tensor.tensor.shape for tensor in self.named(()).values()}
             most = {label: example[name][dim] for name, dims in dynamic.dims.items() for dim, label in dims.items()}
@@ -118,51 +107,54 @@ class Source:
             if dynamic.ranges or not ranges:
                 raise
             try:
-                args, kwargs = _copied(self.given)
-                return torch.jit.generalise(self.function, args, kwargs, dims=dynamic.dims, ranges=ranges)
+                return self._generalised(*_copied(self.given), dynamic.dims, ranges)
             except BakedSize:
                 pass
             raise
 
+    def _generalised(self, args: Any, kwargs: Any, dims: Any, ranges: Any) -> Graph:
+        return torch.jit.generalise(self.function, args, kwargs, dims=dims, ranges=ranges, mode=self.mode)
+
     def results(self, given: Any) -> list[Any]:
-        """The tensors that the model gives."""
+        """The tensors that the model gives; it is as before afterwards."""
         args, kwargs = _copied(given)
-        with torch.no_grad(), self._same_buffers():
+        with torch.no_grad(), Restored(self.model):
             result = self.model(*args, **kwargs)
             return [leaf.clone() for _, leaf in leaves(result) if isinstance(leaf, torch.Tensor)]
 
     @contextmanager
-    def _same_buffers(self) -> Iterator[None]:
-        """The module with the buffers that it had before it was captured, inside and afterwards."""
-        self._restore()
-        try:
-            yield
-        finally:
-            self._restore()
-
-    def _restore(self) -> None:
-        with torch.no_grad():
-            for buffer, before, version in self._held:
-                if buffer._version != version:
-                    buffer.copy_(before)
-
-    @contextmanager
     def prepared(self, training: TrainingMode) -> Iterator[None]:
         """The model in the mode in which it is exported; afterwards it is as before, and so are random numbers."""
-        module = self.model if isinstance(self.model, torch.nn.Module) else torch.nn.Module()
-        modes = [(one, one.training) for one in module.modules()]
-        self._held = [(buffer, buffer.detach().clone(), buffer._version) for buffer in module.buffers()]
-        drawn = torch.get_rng_state()
+        modules = self.model.modules() if isinstance(self.model, torch.nn.Module) else ()
+        modes = [(one, one.training) for one in modules]
         if training != TrainingMode.PRESERVE:
             for one, _ in modes:
                 one.training = training == TrainingMode.TRAINING
         try:
-            yield
+            with Restored(self.model):
+                yield
         finally:
-            torch.set_rng_state(drawn)
             for one, mode in modes:
                 one.training = mode
-            self._restore()
+
+
+class _Named:
+    """A model whose parameters' names a capture shall know.
+
+    Attributes:
+        __self__: the model, whose submodules and tensors have names.
+    """
+
+    def __init__(self, model: Any, parameters: Sequence[inspect.Parameter]) -> None:
+        self.__self__ = model
+        self.__qualname__ = getattr(model, "__qualname__", None) or type(model).__qualname__
+        self.parameter_names = [one.name for one in parameters if one.kind in _POSITIONAL]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.__self__(*args, **kwargs)
+
+
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
 def _callable_of(model: Any, args: Any, kwargs: dict[str, Any] | None) -> tuple[Any, Any, dict[str, Any]]:

@@ -26,7 +26,7 @@ from polyad.graph import Graph
 from polyad.graph.passes.dead import remove_dead
 from polyad.graph.structure import Ref, leaves_of, replace
 from polyad.history.grad_mode import no_grad
-from polyad.jit.capture import BakedValueWarning, capture, names_of_inputs
+from polyad.jit.capture import BakedValueWarning, capture
 from polyad.jit.general import generalise
 from polyad.nn import Module
 from polyad.random.generator import Generator, fork_rng
@@ -99,18 +99,10 @@ def _captured(function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], s
 
 def _general(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Graph:
     """The graph for as many sizes of inputs as it holds for."""
-    names = names_of_inputs(function, (args, kwargs))
-    shapes = {names[id(tensor)]: tuple(tensor.shape) for tensor in leaves_of((args, kwargs), Tensor)}
-    batches = {name: {0: "batch"} for name, shape in shapes.items() if shape[:1] == (1,)}
-    tried: dict[str, dict[int, Any]] = {name: dict.fromkeys(range(len(shape)), ...) for name, shape in shapes.items()}
-    # Of a batch of one sample nothing tells that there may be more, but that the function takes more.
-    with_batches = {name: {**sizes, **batches.get(name, {})} for name, sizes in tried.items()}
-    for dims in [with_batches, batches, tried] if batches else [tried]:
-        try:
-            return generalise(function, args, kwargs, dims=dims)
-        except PolyadError:
-            continue  # the function does something else for other sizes
-    return capture(function, *args, **kwargs)
+    try:
+        return generalise(function, args, kwargs, dims="auto")
+    except PolyadError:  # the function does something else for other sizes
+        return capture(function, *args, **kwargs)
 
 
 def _check_result(structure: Any, strict: bool, inside: bool = False) -> None:

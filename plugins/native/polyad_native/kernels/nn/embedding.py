@@ -1,4 +1,4 @@
-"""The gradient of embedding."""
+"""Sums of bags of vectors, and the gradient of embedding."""
 
 from __future__ import annotations
 
@@ -23,5 +23,33 @@ def embedding_backward(types: Signature) -> Call | None:
         size = gradient.shape[-1]
         out = np.empty((rows, size), gradient.dtype)
         return added(add, out, gradient, index, 1, rows, size, index.size, skipped=padding_idx, zeroed=True)
+
+    return None if add is None else call
+
+
+def bag_sum(types: Signature) -> Call | None:
+    """The kernel of `bag_sum`."""
+    add = add_at(types)
+
+    def call(weight: Any, index: Any, bag: Any, factors: Any, bags: int, by_frequency: bool, spare: int) -> Any:
+        if not index.size or not weight.size or index.dtype != np.int64:
+            raise Declined
+        size = weight.shape[1]
+        out = np.empty((bags + spare, size), weight.dtype)
+        chosen = (index,) if factors is None else (index, factors)
+        sums = added(
+            add,
+            out,
+            weight,
+            bag,
+            1,
+            bags + spare,
+            size,
+            index.size,
+            *chosen,
+            skipped=bags if spare else -1,
+            zeroed=True,
+        )
+        return sums[:bags]
 
     return None if add is None else call
