@@ -345,6 +345,13 @@ def all_reduce_coalesced(
     return start(members, operation, async_op, held.finish, held, listed)
 
 
+def broadcast_coalesced(tensors: list[Tensor], group: ProcessGroup, root: int = 0) -> None:
+    """Give all processes the elements of *tensors*, of one dtype, of number *root* of *group* in one operation."""
+    held = Receiving(group, tensors, sends=True)
+    group.begin("broadcast_coalesced", held.memory.dtype, held.memory.shape)
+    start(group, group.engine.broadcast(held.memory, root), False, held.finish, held)
+
+
 def all_gather_coalesced(
     output_tensor_lists: list[list[Tensor]], input_tensor_list: list[Tensor], group: Any = None, async_op: bool = False
 ) -> Work | None:
