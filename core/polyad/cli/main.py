@@ -1,5 +1,5 @@
-"""The ``polyad`` command: ``polyad demo``, ``doctor``, ``ops``, ``export``, ``inspect``, ``run``, ``conformance``, ``as-torch``,
-``--version``.
+"""The ``polyad`` command: ``polyad demo``, ``doctor``, ``ops``, ``export``, ``inspect``, ``run``, ``conformance``,
+``as-torch``, ``--version``.
 
 Exit codes: 0 success; 1 the command ran and found something wrong; 2 an option that cannot be followed, with a
 message of one screen; 130 Ctrl-C. A traceback means a defect of polyad.

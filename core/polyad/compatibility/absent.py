@@ -33,10 +33,9 @@ class Absence(NamedTuple):
 
 _SPARSE = Absence("it is for one vendor's matrices, or for a test of PyTorch's own", "Tensor.to_sparse_bsr, or a mask")
 
-_ONE_PROCESS = Absence(
-    "a model is trained by a single process",
-    "polyad.nn.DataParallel for several devices; scripts ask"
-    " polyad.distributed.is_available(), or whether RANK is in the environment",
+_NOT_DISTRIBUTED = Absence(
+    "models are not split between processes",
+    "polyad.nn.parallel.DistributedDataParallel, of which each process has the whole model",
 )
 
 ABSENT: dict[str, Absence] = {
@@ -103,10 +102,6 @@ ABSENT: dict[str, Absence] = {
         MASKED_BLOCKS,
         Absence("masks are not compiled", "polyad.nn.functional.scaled_dot_product_attention(attn_mask=)"),
     ),
-    **dict.fromkeys(
-        ("futures.Future", "futures.collect_all", "futures.wait_all"),
-        Absence("calls are not made by themselves in other threads", "concurrent.futures"),
-    ),
     "fx.passes.graph_drawer.FxGraphDrawer": Absence("graphs of calls are not drawn", "polyad.utils.viz, for models"),
     "fx.experimental.rewriter.RewritingTracer": Absence(
         "no code is rewritten before it is traced", "polyad.fx.Tracer, with trace_asserts = True for assert"
@@ -129,9 +124,7 @@ ABSENT: dict[str, Absence] = {
         "files say where a tensor was by its device", "polyad.load(f, map_location=function)"
     ),
     "serialization.skip_data": Absence("a file has the data of its tensors", "shapes and dtypes in a dict, saved"),
-    **dict.fromkeys(
-        ("distributed.init_process_group", "nn.parallel.DistributedDataParallel", *BY_PROCESSES), _ONE_PROCESS
-    ),
+    **dict.fromkeys(BY_PROCESSES, _NOT_DISTRIBUTED),
     **dict.fromkeys(
         ("cuda.MemPool", "cuda.use_mem_pool"),
         Absence(

@@ -100,16 +100,11 @@ BY_PROCESSES = (
     *_in(
         "distributed",
         """
-        AllToAllOptions AllreduceCoalescedOptions AllreduceOptions Backend BackendConfig
-        BarrierOptions BroadcastOptions DebugLevel DeviceMesh DistBackendError DistError
-        DistNetworkError DistStoreError GatherOptions GroupMember GroupName P2POp PrefixStore
-        ProcessGroupGloo QueueEmptyError ReduceOptions ReduceScatterOptions ScatterOptions Store
-        Work all_gather_coalesced all_gather_single all_reduce_coalesced batch_isend_irecv
-        breakpoint get_backend_config get_debug_level get_default_backend_for_device get_global_rank
-        get_group_rank get_node_local_rank get_pg_count get_process_group_ranks init_device_mesh
-        new_subgroups new_subgroups_by_enumeration record_comm recv_object_list
-        reduce_scatter_single register_rendezvous_handler rendezvous send_object_list shrink_group
-        split_group supports_complex
+        AllToAllOptions AllreduceCoalescedOptions AllreduceOptions BackendConfig
+        BarrierOptions BroadcastOptions DebugLevel DeviceMesh GatherOptions GroupName
+        ProcessGroupGloo ReduceOptions ReduceScatterOptions ScatterOptions breakpoint
+        get_backend_config get_debug_level get_default_backend_for_device
+        init_device_mesh record_comm shrink_group
         """,
     ),
     *_in(

@@ -1,7 +1,7 @@
 """Training by several processes, on one machine or many, at PyTorch's path ``polyad.distributed``.
 
-Data is carried by an engine that a plug-in brings, such as "mpi"; what an engine must do is small (`engine.py`), the rest
-is here.
+Data is carried by an engine that a plug-in brings, such as "mpi"; what an engine must do is small (`engine.py`), and
+the rest is here.
 
     engine.py          what carries data; the interface of plug-ins
     initialize.py      how processes become a world: `init_process_group`
@@ -17,7 +17,9 @@ is here.
 
 from __future__ import annotations
 
+import importlib
 import os
+from typing import TYPE_CHECKING, Any
 
 from ..compatibility.absent import lacking
 from .collectives import (
@@ -63,15 +65,6 @@ from .groups import (
     new_subgroups_by_enumeration as new_subgroups_by_enumeration,
     split_group as split_group,
 )
-from .initialize import (
-    DEFAULT_TIMEOUT as DEFAULT_TIMEOUT,
-    Backend as Backend,
-    destroy_process_group as destroy_process_group,
-    init_process_group as init_process_group,
-    is_backend_available as is_backend_available,
-    register_rendezvous_handler as register_rendezvous_handler,
-    rendezvous as rendezvous,
-)
 from .objects import (
     all_gather_object as all_gather_object,
     broadcast_object_list as broadcast_object_list,
@@ -89,16 +82,30 @@ from .point_to_point import (
     send as send,
 )
 from .reduce_ops import ReduceOp as ReduceOp
-from .store import (
-    FileStore as FileStore,
-    HashStore as HashStore,
-    PrefixStore as PrefixStore,
-    Store as Store,
-    TCPStore as TCPStore,
-)
 from .work import Work as Work
 
-default_pg_timeout = DEFAULT_TIMEOUT
+if TYPE_CHECKING:
+    from .initialize import (
+        Backend as Backend,
+        default_pg_timeout as default_pg_timeout,
+        destroy_process_group as destroy_process_group,
+        init_process_group as init_process_group,
+        is_backend_available as is_backend_available,
+        is_gloo_available as is_gloo_available,
+        is_mpi_available as is_mpi_available,
+        is_nccl_available as is_nccl_available,
+        is_ucc_available as is_ucc_available,
+        is_xccl_available as is_xccl_available,
+        register_rendezvous_handler as register_rendezvous_handler,
+        rendezvous as rendezvous,
+    )
+    from .store import (
+        FileStore as FileStore,
+        HashStore as HashStore,
+        PrefixStore as PrefixStore,
+        Store as Store,
+        TCPStore as TCPStore,
+    )
 
 
 def is_available() -> bool:
@@ -109,31 +116,6 @@ def is_available() -> bool:
     True
     """
     return True
-
-
-def is_mpi_available() -> bool:
-    """Whether the engine "mpi" is installed: mpi4py, and an MPI library."""
-    return is_backend_available("mpi")
-
-
-def is_gloo_available() -> bool:
-    """Whether a program that asks for "gloo" is served, by the engine "mpi"."""
-    return is_backend_available("gloo")
-
-
-def is_nccl_available() -> bool:
-    """Whether a plug-in brings the engine "nccl"."""
-    return is_backend_available("nccl")
-
-
-def is_ucc_available() -> bool:
-    """Whether a plug-in brings the engine "ucc"."""
-    return is_backend_available("ucc")
-
-
-def is_xccl_available() -> bool:
-    """Whether a plug-in brings the engine "xccl"."""
-    return is_backend_available("xccl")
 
 
 def is_torchelastic_launched() -> bool:
@@ -171,4 +153,32 @@ def supports_complex(reduceOp: ReduceOp) -> bool:
     return reduceOp in (ReduceOp.SUM, ReduceOp.AVG, ReduceOp.PRODUCT)
 
 
-__getattr__ = lacking(__name__)
+_lacking = lacking(__name__)
+_NETWORKING = {
+    "default_pg_timeout": ("initialize", "default_pg_timeout"),
+    "Backend": ("initialize", "Backend"),
+    "destroy_process_group": ("initialize", "destroy_process_group"),
+    "init_process_group": ("initialize", "init_process_group"),
+    "is_backend_available": ("initialize", "is_backend_available"),
+    "is_mpi_available": ("initialize", "is_mpi_available"),
+    "is_gloo_available": ("initialize", "is_gloo_available"),
+    "is_nccl_available": ("initialize", "is_nccl_available"),
+    "is_ucc_available": ("initialize", "is_ucc_available"),
+    "is_xccl_available": ("initialize", "is_xccl_available"),
+    "register_rendezvous_handler": ("initialize", "register_rendezvous_handler"),
+    "rendezvous": ("initialize", "rendezvous"),
+    "FileStore": ("store", "FileStore"),
+    "HashStore": ("store", "HashStore"),
+    "PrefixStore": ("store", "PrefixStore"),
+    "Store": ("store", "Store"),
+    "TCPStore": ("store", "TCPStore"),
+}
+"""What is imported when it is first wanted, with Python's modules for networks: the module and the name in it."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _NETWORKING:
+        return _lacking(name)
+    module, inside = _NETWORKING[name]
+    value = globals()[name] = getattr(importlib.import_module(f".{module}", __name__), inside)
+    return value

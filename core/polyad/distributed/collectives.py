@@ -55,7 +55,9 @@ def root_of(function: str, group: ProcessGroup, rank: int | None, group_rank: in
         if rank is not None:
             raise ArgumentError(f"{function}: {name} and group_{name} are two ways to say the same", fix="pass one")
         if not 0 <= group_rank < group.size():
-            raise ArgumentError(f"{function}: group_{name} {group_rank} is no rank of a group of {group.size()}", fix="pass one below")
+            raise ArgumentError(
+                f"{function}: group_{name} {group_rank} is no rank of a group of {group.size()}", fix="pass one below"
+            )
         return group_rank
     if rank is None:
         raise ArgumentError(f"{function}: {name} is needed", fix=f"pass {name}=, the rank of a process")
@@ -65,9 +67,7 @@ def root_of(function: str, group: ProcessGroup, rank: int | None, group_rank: in
 # --------------------------------------------------------------------------------------------------------- one tensor
 
 
-def all_reduce(
-    tensor: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None, async_op: bool = False
-) -> Work | None:
+def all_reduce(tensor: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None, async_op: bool = False) -> Work | None:
     """Reduce *tensor* of all processes, element by element; all get the result, in place.
 
     Args:
@@ -118,9 +118,7 @@ def reduce(
 # ------------------------------------------------------------------------------------------------------------- gather
 
 
-def all_gather(
-    tensor_list: list[Tensor], tensor: Tensor, group: Any = None, async_op: bool = False
-) -> Work | None:
+def all_gather(tensor_list: list[Tensor], tensor: Tensor, group: Any = None, async_op: bool = False) -> Work | None:
     """Put *tensor* of process i into ``tensor_list[i]``, in all processes."""
     members = resolve(group, "all_gather")
     if members is None:
@@ -161,7 +159,7 @@ def gather(
     tensor: Tensor, gather_list: list[Tensor] | None = None, dst: int | None = None, group: Any = None,
     async_op: bool = False, group_dst: int | None = None,
 ) -> Work | None:  # fmt: skip
-    """Put *tensor* of process i into ``gather_list[i]`` of process *dst* (0 by default), which alone passes the list."""
+    """Put *tensor* of process i into ``gather_list[i]`` of process *dst* (0 by default), which alone passes it."""
     members = resolve(group, "gather")
     if members is None:
         return None
@@ -184,7 +182,7 @@ def scatter(
     tensor: Tensor, scatter_list: list[Tensor] | None = None, src: int | None = None, group: Any = None,
     async_op: bool = False, group_src: int | None = None,
 ) -> Work | None:  # fmt: skip
-    """Put ``scatter_list[i]`` of process *src* (0 by default), which alone passes the list, into *tensor* of process i."""
+    """Put ``scatter_list[i]`` of process *src* (0 by default), which alone passes it, into *tensor* of process i."""
     members = resolve(group, "scatter")
     if members is None:
         return None
@@ -217,7 +215,7 @@ def _parts(function: str, name: str, tensors: Any, group: ProcessGroup, like: Te
     for number, tensor in enumerate(listed):
         if tensor.shape != like.shape:
             raise ShapeError(
-                f"{function}: {name}[{number}] {tuple(tensor.shape)} and tensor {tuple(like.shape)} must have one shape",
+                f"{function}: {name}[{number}] {tuple(tensor.shape)} and tensor {tuple(like.shape)} differ in shape",
                 operands={f"{name}[{number}]": tensor, "tensor": like},
                 fix=f"make {name}[{number}] {tuple(like.shape)}",
             )

@@ -1,7 +1,9 @@
 """What a package implements that carries data between processes: an MPI library, a vendor's collectives.
 
-The hook `polyad_process_group` gives an `Engine` for a name; the rest, such as lists of tensors, devices that the engine
-does not reach, waiting, lost processes, objects and gradients, is core's. Each method starts an operation and returns at
+The hook `polyad_process_group` gives an `Engine` for a name; the rest, such as lists of tensors, devices that the
+engine
+does not reach, waiting, lost processes, objects and gradients, is core's. Each method starts an operation and returns
+at
 once; core asks `Operation.test` until it is True. Tensors are contiguous, have one dimension, and are on a device whose
 type is among `Engine.devices`. All processes of a group start the same operations in the same order.
 
@@ -113,6 +115,7 @@ class Engine(ABC):
     def barrier(self) -> Operation:
         """End when all processes have begun it."""
 
+    @abstractmethod
     def close(self, healthy: bool) -> None:
         """Let go of what the engine holds; not *healthy* after an operation that did not end."""
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import ArgumentError, wrong_type
 from .errors import DistBackendError
-from .store import PrefixStore
 
 if TYPE_CHECKING:
     from .engine import Engine, World
@@ -90,7 +89,7 @@ class ProcessGroup:
             notes=notes,
             fix="see why that process ended; start all again from the last checkpoint"
             if lost
-            else "let all ranks call the same operations in the same order; timeout= of init_process_group waits longer",
+            else "let all ranks call the same operations in one order; timeout= of init_process_group waits longer",
         )
 
     def __repr__(self) -> str:
@@ -215,7 +214,9 @@ def get_global_rank(group: ProcessGroup, group_rank: int) -> int:
     """The rank in the world of number *group_rank* of *group*. Raises ValueError if there is none."""
     ranks = get_process_group_ranks(group)
     if not 0 <= group_rank < len(ranks):
-        raise ArgumentError(f"get_global_rank: {group_rank} is no rank of a group of {len(ranks)}", fix="pass one below")
+        raise ArgumentError(
+            f"get_global_rank: {group_rank} is no rank of a group of {len(ranks)}", fix="pass one below"
+        )
     return ranks[group_rank]
 
 
@@ -223,9 +224,7 @@ def get_group_rank(group: ProcessGroup, global_rank: int) -> int:
     """The rank in *group* of process *global_rank*. Raises ValueError if it is no member."""
     ranks = get_process_group_ranks(group)
     if global_rank not in ranks:
-        raise ArgumentError(
-            f"get_group_rank: rank {global_rank} is no member of the group", fix=f"pass one of {ranks}"
-        )
+        raise ArgumentError(f"get_group_rank: rank {global_rank} is no member of the group", fix=f"pass one of {ranks}")
     return ranks.index(global_rank)
 
 
@@ -339,13 +338,6 @@ def destroy_group(one: ProcessGroup) -> None:
     """Let go of a group that is not the world."""
     if _state.groups.pop(one.group_name, None) is not None:
         one.engine.close(_state.healthy)
-
-
-def store_of_world() -> PrefixStore:
-    """The store of the world, for what core itself writes."""
-    world = _state.world
-    assert world is not None
-    return PrefixStore("polyad", world.store)
 
 
 def state() -> _State:

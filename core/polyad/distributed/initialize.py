@@ -21,11 +21,13 @@ from .store import FileStore, PrefixStore, Store, TCPStore
 from .watching import Watcher
 
 __all__ = [
-    "Backend", "destroy_process_group", "find_engine", "init_process_group", "is_backend_available", "rendezvous",
+    "Backend",
+    "default_pg_timeout", "destroy_process_group", "find_engine", "init_process_group", "is_backend_available",
+    "is_gloo_available", "is_mpi_available", "is_nccl_available", "is_ucc_available", "is_xccl_available", "rendezvous",
     "register_rendezvous_handler",
 ]  # fmt: skip
 
-DEFAULT_TIMEOUT = timedelta(minutes=30)
+default_pg_timeout = timedelta(minutes=30)
 
 _SERVED_BY = {"gloo": "mpi"}
 """Names of PyTorch's engines that another one serves."""
@@ -51,9 +53,7 @@ class Backend(str):
         return super().__new__(cls, name.lower())
 
     @classmethod
-    def register_backend(
-        cls, name: str, func: EngineMaker, extended_api: bool = False, devices: Any = None
-    ) -> None:
+    def register_backend(cls, name: str, func: EngineMaker, extended_api: bool = False, devices: Any = None) -> None:
         """Let `init_process_group` find an engine by *name*: ``func(world)`` makes it, see `engine.Engine`."""
         if name.lower() in cls._makers:
             raise ConditionError(f"register_backend: {name} is registered already", fix="register another name")
@@ -85,6 +85,31 @@ def is_backend_available(backend: str) -> bool:
     """
     name = backend.lower()
     return find_engine(_SERVED_BY.get(name, name)) is not None
+
+
+def is_mpi_available() -> bool:
+    """Whether the engine "mpi" is installed: mpi4py, and an MPI library."""
+    return is_backend_available("mpi")
+
+
+def is_gloo_available() -> bool:
+    """Whether a program that asks for "gloo" is served, by the engine "mpi"."""
+    return is_backend_available("gloo")
+
+
+def is_nccl_available() -> bool:
+    """Whether a plug-in brings the engine "nccl"."""
+    return is_backend_available("nccl")
+
+
+def is_ucc_available() -> bool:
+    """Whether a plug-in brings the engine "ucc"."""
+    return is_backend_available("ucc")
+
+
+def is_xccl_available() -> bool:
+    """Whether a plug-in brings the engine "xccl"."""
+    return is_backend_available("xccl")
 
 
 def _engine_name(backend: str | None) -> str:
@@ -141,7 +166,7 @@ def init_process_group(
             operands={"backend": backend},
             fix='use "mpi"; pip install mpi4py mpich brings it',
         )
-    limit = DEFAULT_TIMEOUT if timeout is None else timeout
+    limit = default_pg_timeout if timeout is None else timeout
     world = _meet(maker, store, init_method, rank, world_size, limit)
     watcher = None
     if isinstance(world.store, TCPStore):
@@ -192,7 +217,9 @@ def destroy_process_group(group: ProcessGroup | None = None) -> None:
 def _meet(maker: EngineMaker, store: Store | None, method: str | None, rank: int, size: int, limit: timedelta) -> World:
     if store is not None:
         if method is not None:
-            raise ArgumentError("init_process_group: store and init_method are two ways to meet", fix="pass one of them")
+            raise ArgumentError(
+                "init_process_group: store and init_method are two ways to meet", fix="pass one of them"
+            )
         _check_ranks(rank, size)
         beneath = store
         while isinstance(beneath, PrefixStore):
@@ -203,6 +230,7 @@ def _meet(maker: EngineMaker, store: Store | None, method: str | None, rank: int
         groups.state().owns_store = False
         return World(rank, size, beneath, address)
     launched = _launched_by_mpi()
+    met: Store
     if method in (None, "env://") and launched and "MASTER_ADDR" not in os.environ:
         met, rank, size = _by_launcher(maker, launched, limit)
     else:
@@ -259,7 +287,7 @@ def rendezvous(url: str, rank: int = -1, world_size: int = -1, **kwargs: Any) ->
     if not isinstance(url, str):
         raise SettingError(f"rendezvous: `url` must be a string, not {safe_repr(url)}", fix='pass "env://"')
     parsed = urlparse(url)
-    limit = kwargs.get("timeout", DEFAULT_TIMEOUT)
+    limit = kwargs.get("timeout", default_pg_timeout)
     asked = {key: int(values[0]) for key, values in parse_qs(parsed.query).items() if key in ("rank", "world_size")}
     rank, world_size = asked.get("rank", rank), asked.get("world_size", world_size)
     if parsed.scheme in _handlers:
@@ -307,7 +335,9 @@ def _by_environment(rank: int, size: int, limit: timedelta) -> tuple[TCPStore, i
         rank, size, port = int(known["RANK"]), int(known["WORLD_SIZE"]), int(known["MASTER_PORT"])
     except ValueError as error:
         raise ArgumentError(
-            "init_process_group: RANK, WORLD_SIZE and MASTER_PORT of the environment must be numbers", notes=known, fix="set them to numbers"
+            "init_process_group: RANK, WORLD_SIZE and MASTER_PORT of the environment must be numbers",
+            notes=known,
+            fix="set them to numbers",
         ) from error
     _check_ranks(rank, size)
     return _served(known["MASTER_ADDR"], port, rank, size, limit), rank, size

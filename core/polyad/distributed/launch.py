@@ -1,4 +1,6 @@
-"""``python -m polyad.distributed.launch``: PyTorch's older launcher, which also passes ``--local-rank`` to the program."""
+"""``python -m polyad.distributed.launch``: PyTorch's older launcher, which also passes ``--local-rank`` to the
+program.
+"""
 
 from __future__ import annotations
 

@@ -35,8 +35,8 @@ class Program:
         environment: what the processes have in their environment beside this one's and their ranks.
         per_process: arguments that each process gets besides, by its local rank.
         log_dir: where outputs are kept; None if nowhere.
-        redirects, tee: streams of a local rank that go to a file alone, or are printed with its name, too: 1 for stdout,
-            2 for stderr, 3 for both.
+        redirects, tee: streams of a local rank that go to a file alone, or are printed with its name, too: 1 for
+            stdout, 2 for stderr, 3 for both.
         shown: local ranks whose output is printed; all if empty.
     """
 

@@ -47,19 +47,17 @@ def irecv(
     return start(members, members.engine.recv(held.memory, source, tag), True, held.finish, held, [tensor])
 
 
-def send(
-    tensor: Tensor, dst: int | None = None, group: Any = None, tag: int = 0, group_dst: int | None = None
-) -> None:
+def send(tensor: Tensor, dst: int | None = None, group: Any = None, tag: int = 0, group_dst: int | None = None) -> None:
     """Send *tensor* to process *dst*, and wait until it may be changed again."""
     work = isend(tensor, dst, group, tag, group_dst)
     if work is not None:
         work.wait()
 
 
-def recv(
-    tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 0, group_src: int | None = None
-) -> int:
-    """Receive into *tensor* from process *src*, or from any; the rank of the sender, -1 in a process that is no member."""
+def recv(tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 0, group_src: int | None = None) -> int:
+    """Receive into *tensor* from process *src*, or from any; the rank of the sender, -1 in a process that is no
+    member.
+    """
     work = irecv(tensor, src, group, tag, group_src)
     return -1 if work is None else work.source_rank()
 

@@ -1,9 +1,11 @@
-"""``python -m polyad.distributed.run`` and ``polyad run``: start a program in several processes, with torchrun's options.
+"""``python -m polyad.distributed.run`` and ``polyad run``: start a program in several processes, with torchrun's
+options.
 
     python -m polyad.distributed.run --nproc-per-node 2 train.py --epochs 3
 
-On several machines the same command is started on each, with ``--nnodes``, ``--node-rank`` and ``--master-addr``, or with
-``--rdzv-endpoint`` of one of them. When a process fails all are ended, and started again up to ``--max-restarts`` times.
+On several machines the same command is started on each, with ``--nnodes``, ``--node-rank`` and ``--master-addr``, or
+with ``--rdzv-endpoint`` of one of them. When a process fails all are ended, and started again up to ``--max-restarts``
+times.
 """
 
 from __future__ import annotations
@@ -72,9 +74,9 @@ def launch(options: argparse.Namespace, per_process: Callable[[int], Sequence[st
         count, nodes = _count(options.nproc_per_node), _nodes(options.nnodes)
         log_dir = Path(options.log_dir) if options.log_dir else None
         meeting = _Meeting(options, nodes)
-        streams = [_streams(value, count) for value in (options.redirects, options.tee)]
+        redirects, tee = _streams(options.redirects), _streams(options.tee)
     except (ArgumentError, DistNetworkError, ValueError) as error:
-        print(f"polyad.distributed.run: {error}", file=sys.stderr)
+        _say(str(error))
         return 2
     signal.signal(signal.SIGTERM, _interrupt)
     for attempt in range(options.max_restarts + 1):
@@ -92,7 +94,8 @@ def launch(options: argparse.Namespace, per_process: Callable[[int], Sequence[st
             },
             per_process,
             None if log_dir is None else log_dir / run_id,
-            *streams,
+            redirects,
+            tee,
             frozenset(int(rank) for rank in options.local_ranks_filter.split(",") if rank),
             options.role,
         )  # fmt: skip
@@ -100,12 +103,13 @@ def launch(options: argparse.Namespace, per_process: Callable[[int], Sequence[st
         if failure is None:
             return 0
         left = options.max_restarts - attempt
-        print(
-            f"polyad.distributed.run: {failure}; {f'starting again, {left} times left' if left else 'all were ended'}",
-            file=sys.stderr,
-            flush=True,
-        )
+        _say(f"{failure}; {f'starting again, {left} times left' if left else 'all were ended'}")
     return 1
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"polyad.distributed.run: {text}\n")
+    sys.stderr.flush()
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
@@ -142,7 +146,7 @@ def _number(option: str, text: str) -> int:
     return int(text)
 
 
-def _streams(text: str, count: int) -> Callable[[int], int]:
+def _streams(text: str) -> Callable[[int], int]:
     """Which streams of a local rank: "3" for all ranks, or "0:1,1:3"."""
     if text.isdecimal():
         return lambda local_rank: int(text)

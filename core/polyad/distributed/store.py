@@ -203,7 +203,9 @@ class TCPStore(Store):
         host = "127.0.0.1" if self._server is not None else self.host
         while True:
             try:
-                connection = socket.create_connection((host, self.port), timeout=min(10, max(0.1, end - time.monotonic())))
+                connection = socket.create_connection(
+                    (host, self.port), timeout=min(10, max(0.1, end - time.monotonic()))
+                )
                 connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 return connection
             except OSError as error:
@@ -321,8 +323,8 @@ class FileStore(Store):
         with open(self.path, "r+b") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             held = KeyValues(file.read())
-            answer = held.carry_out(command, operands)
-            answer = answer() if callable(answer) else answer
+            outcome = held.carry_out(command, operands)
+            answer = outcome() if callable(outcome) else outcome
             if command in CHANGING:
                 file.seek(0)
                 file.write(held.dump())

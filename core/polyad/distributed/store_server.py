@@ -164,7 +164,9 @@ class StoreServer:
         name = command.decode("ascii", "replace")
         about_members = getattr(self, f"_do_{name}", None)
         try:
-            outcome = self._values.carry_out(name, operands) if about_members is None else about_members(client, *operands)
+            outcome = (
+                self._values.carry_out(name, operands) if about_members is None else about_members(client, *operands)
+            )
         except TypeError as error:
             raise ValueError("operands that do not fit the command") from error
         if callable(outcome):

@@ -53,7 +53,7 @@ class Work:
 
     def is_completed(self) -> bool:
         """Whether the operation has ended."""
-        if self._operations and all([operation.test() for operation in self._operations]):
+        if self._operations and False not in [operation.test() for operation in self._operations]:
             self._end()
         return not self._operations
 

@@ -443,8 +443,8 @@ class _Trying:
         return [group for group in places.values() if len(group) > 1]
 
     def apart(self, group: list[tuple[str, int]]) -> list[Group]:
-        """The sizes that dimensions of size 1 are: each of its own, if need be as large as the first or broadcast to it;
-        or all the same; or none.
+        """The sizes that dimensions of size 1 are: each of its own, if need be as large as the first or broadcast to
+        it; or all the same; or none.
         """
         single, first = [[place] for place in group], _symbol(group)
         if not all(self.holds([one]) for one in single):

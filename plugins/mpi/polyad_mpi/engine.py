@@ -111,9 +111,7 @@ class MPIEngine(Engine):
     def all_reduce(self, tensor: Tensor, op: ReduceOp) -> Operation:
         """See `Engine`."""
         MPI = mpi()
-        request = self._comm.Iallreduce(
-            MPI.IN_PLACE, self._numbers(tensor), operation(tensor.dtype, op, "all_reduce")
-        )
+        request = self._comm.Iallreduce(MPI.IN_PLACE, self._numbers(tensor), operation(tensor.dtype, op, "all_reduce"))
         return _Request(request, tensor, self._mean(tensor, op))
 
     def reduce(self, tensor: Tensor, root: int, op: ReduceOp) -> Operation:
@@ -137,8 +135,9 @@ class MPIEngine(Engine):
 
     def reduce_scatter(self, output: Tensor, input: Tensor, op: ReduceOp) -> Operation:
         """See `Engine`."""
+        memory, count, kind = self._numbers(input)
         request = self._comm.Ireduce_scatter_block(
-            self._numbers(input), self._numbers(output), operation(input.dtype, op, "reduce_scatter")
+            (memory, count // self.size, kind), self._numbers(output), operation(input.dtype, op, "reduce_scatter")
         )
         return _Request(request, (output, input), self._mean(output, op))
 

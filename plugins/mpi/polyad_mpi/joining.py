@@ -1,8 +1,8 @@
 """How a process becomes part of an MPI job.
 
 Under ``mpiexec`` it is already. Any other process, started by `polyad.distributed.run`, by `multiprocessing.spawn`, by
-Slurm or by hand, says to MPICH what ``mpiexec`` would have said: a socket to a server of PMI 1, which the store of rank 0
-is, its rank and the number of processes, by the environment variables PMI_FD, PMI_RANK and PMI_SIZE.
+Slurm or by hand, says to MPICH what ``mpiexec`` would have said: a socket to a server of PMI 1, which the store of
+rank 0 is, its rank and the number of processes, by the environment variables PMI_FD, PMI_RANK and PMI_SIZE.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ def launched() -> bool:
 def mpi() -> Any:
     """mpi4py's module; MPI begins when it is first asked for.
 
-    MPI begins by a call that does not hold Python's lock, as mpi4py's own would: it waits for what the store says, which
-    a thread of this process may serve.
+    MPI begins by a call that does not hold Python's lock, as mpi4py's own would: it waits for what the store says,
+    which a thread of this process may serve.
     """
     import mpi4py
 

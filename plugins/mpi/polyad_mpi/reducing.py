@@ -1,7 +1,7 @@
 """Which MPI operation reduces elements of which dtype.
 
-float16 and bfloat16 are no types of MPI's: they travel as 16-bit words, which a function in Python adds up in float32 and
-rounds after each pair of processes.
+float16 and bfloat16 are no types of MPI's: they travel as 16-bit words, which a function in Python adds up in float32
+and rounds after each pair of processes.
 """
 
 from __future__ import annotations

@@ -103,24 +103,29 @@ class _AllToAll(Function):
         return None, None, None, None, _AllToAll.apply(ctx.group, ctx.like, received, sent, grad)
 
 
+def _applied(function: type[Function], *args: Any) -> Tensor:
+    result: Tensor = function.apply(*args)
+    return result
+
+
 def all_reduce(tensor: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None) -> Tensor:
     """The reduction of *tensor* of all processes, in all of them. Only SUM and AVG have a gradient that is right."""
-    return _AllReduce.apply(group, op, tensor)
+    return _applied(_AllReduce, group, op, tensor)
 
 
 def broadcast(tensor: Tensor, src: int, group: Any = None) -> Tensor:
     """*tensor* of process *src*, in all processes."""
-    return _Broadcast.apply(group, src, tensor)
+    return _applied(_Broadcast, group, src, tensor)
 
 
 def reduce(tensor: Tensor, dst: int, op: ReduceOp = ReduceOp.SUM, group: Any = None) -> Tensor:
     """The reduction of *tensor* of all processes, in process *dst*."""
-    return _Reduce.apply(group, dst, op, tensor)
+    return _applied(_Reduce, group, dst, op, tensor)
 
 
 def all_gather(tensor: Tensor, group: Any = None) -> tuple[Tensor, ...]:
     """*tensor* of each process, in all processes."""
-    return tuple(_AllGather.apply(group, tensor).unbind())
+    return tuple(_applied(_AllGather, group, tensor).unbind())
 
 
 def gather(tensor: Tensor, dst: int = 0, group: Any = None) -> tuple[Tensor, ...]:
@@ -135,9 +140,11 @@ def scatter(tensors: Sequence[Tensor], src: int = 0, group: Any = None) -> Tenso
     return broadcast(stack(list(tensors)), src, group)[0 if members is None else members.rank()]
 
 
-def reduce_scatter(output: Tensor, input_list: Sequence[Tensor], op: ReduceOp = ReduceOp.SUM, group: Any = None) -> Tensor:
+def reduce_scatter(
+    output: Tensor, input_list: Sequence[Tensor], op: ReduceOp = ReduceOp.SUM, group: Any = None
+) -> Tensor:
     """The reduction of ``input_list[i]`` of all processes, in process i; *output* says shape and dtype."""
-    return _ReduceScatter.apply(group, op, stack(list(input_list)))
+    return _applied(_ReduceScatter, group, op, stack(list(input_list)))
 
 
 def all_to_all_single(
@@ -145,7 +152,7 @@ def all_to_all_single(
     input_split_sizes: Sequence[int] | None = None, group: Any = None,
 ) -> Tensor:  # fmt: skip
     """Part i of *input* of process j becomes part j of the result in process i; *output* says shape and dtype."""
-    return _AllToAll.apply(group, output, input_split_sizes, output_split_sizes, input)
+    return _applied(_AllToAll, group, output, input_split_sizes, output_split_sizes, input)
 
 
 def all_to_all(

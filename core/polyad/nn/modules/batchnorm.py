@@ -5,12 +5,13 @@ To add a dimensionality, derive from `BatchNorm` with the numbers of dimensions 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 from ...arguments import check_dims
 from ...base.device import Device
 from ...base.dtypes import DType, bfloat16, float16, float32, int64
+from ...distributed.groups import get_world_size, is_initialized
+from ...distributed.nn.functional import all_reduce
 from ...functions import cat
 from ...history.grad_mode import no_grad
 from ...ops.creation.factories import ones, tensor, zeros
@@ -216,8 +217,7 @@ class BatchNorm3d(BatchNorm):
 class SyncBatchNorm(BatchNorm):
     """Batch normalisation over the batches of all processes of a group.
 
-    In a single process it is `BatchNorm1d`, `BatchNorm2d` or `BatchNorm3d`, by the input (N, C, *). What processes tell
-    each other goes through `exchange`.
+    In a single process it is `BatchNorm1d`, `BatchNorm2d` or `BatchNorm3d`, by the input (N, C, *).
 
     Args:
         num_features: C.
@@ -232,10 +232,6 @@ class SyncBatchNorm(BatchNorm):
     >>> nn.SyncBatchNorm(2)(polyad.tensor([[1.0, 4.0], [3.0, 4.0]])).round(decimals=3).tolist()
     [[-1.0, 0.0], [1.0, 0.0]]
     """
-
-    exchange: ClassVar[Callable[[Any, Tensor], Tensor] | None] = None
-    """``exchange(process_group, sums)`` gives the sums of all processes, with gradients; None while there is a single
-    process. A package that runs several processes assigns it."""
 
     process_group: Any
 
@@ -260,18 +256,18 @@ class SyncBatchNorm(BatchNorm):
         check_dims(self._get_name(), "input", input, range(2, 65), "add a dimension for the batch")
 
     def _normalize(self, input: Tensor, from_batch: bool, keep: bool, momentum: float) -> Tensor:
-        exchange = type(self).exchange
-        if exchange is None or not from_batch:
+        group = self.process_group
+        if not from_batch or not is_initialized() or get_world_size(group) == 1:
             return super()._normalize(input, from_batch, keep, momentum)
         # Half types hold neither the count nor the sums. The squares are those of deviations, and so take a second
         # exchange: the difference of large means and squares would leave nothing of the variance.
         x = input.to(float32) if input.dtype in (float16, bfloat16) else input
         axes, shape = [0, *range(2, x.ndim)], (1, -1, *(1,) * (x.ndim - 2))
         here = x.new_full((1,), x.numel() // x.shape[1])
-        sums = exchange(self.process_group, cat([here, x.sum(axes)]))
+        sums = all_reduce(cat([here, x.sum(axes)]), group=group)
         count, mean = sums[:1], sums[1:] / sums[:1]
         deviations = x - mean.view(shape)
-        variance = exchange(self.process_group, deviations.square().sum(axes)) / count
+        variance = all_reduce(deviations.square().sum(axes), group=group) / count
         if keep and self.running_mean is not None and self.running_var is not None:
             with no_grad():
                 self.running_mean.lerp_(mean.to(self.running_mean.dtype), momentum)

@@ -1,4 +1,4 @@
-"""DistributedDataParallel: each process computes with a part of the batch, and gradients are the mean over processes."""
+"""DistributedDataParallel: each process computes with a part of the batch; gradients are means."""
 
 from __future__ import annotations
 
@@ -72,19 +72,22 @@ class DistributedDataParallel(Module):
         super().__init__()
         require_module("DistributedDataParallel", module)
         group = device_mesh.get_group() if process_group is None and device_mesh is not None else process_group
-        self.process_group = dist.groups.resolve(group, "DistributedDataParallel")
-        if self.process_group is None:
-            raise ArgumentError("DistributedDataParallel: this process is no member of process_group", fix="pass its own")
+        members = dist.groups.resolve(group, "DistributedDataParallel")
+        if members is None:
+            raise ArgumentError(
+                "DistributedDataParallel: this process is no member of process_group", fix="pass its own"
+            )
+        self.process_group = members
         if device_ids is not None and len(device_ids) > 1:
             raise ArgumentError(
-                f"DistributedDataParallel: device_ids has {len(device_ids)} devices", fix="start a process for each device"
+                f"DistributedDataParallel: device_ids has {len(device_ids)} devices",
+                fix="start a process for each device",
             )
         ignored = getattr(module, "_ddp_params_and_buffers_to_ignore", ())
         trained = [(n, p) for n, p in module.named_parameters() if p.requires_grad and n not in ignored]
         if not trained:
             raise SettingError(
-                "DistributedDataParallel: DistributedDataParallel is not needed when a module doesn't have any parameters"
-                " that require a gradient",
+                "DistributedDataParallel is not needed when a module doesn't have any parameters that require gradients",
                 fix="use the module as it is",
             )
         self.module = module
@@ -100,7 +103,11 @@ class DistributedDataParallel(Module):
             self._check_alike()
             self._give_states()
         self.__dict__["reducer"] = Reducer(
-            trained, self.process_group, self.bucket_bytes_cap, find_unused_parameters or static_graph, gradient_as_bucket_view
+            trained,
+            self.process_group,
+            self.bucket_bytes_cap,
+            find_unused_parameters or static_graph,
+            gradient_as_bucket_view,
         )
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
@@ -157,11 +164,11 @@ class DistributedDataParallel(Module):
     def _broadcast(self, tensors: list[Tensor]) -> None:
         """Give all processes the tensors of the first one, those of one dtype and device together."""
         kinds: dict[Any, list[Tensor]] = {}
-        for each in tensors:
-            kinds.setdefault((each.dtype, each.device), []).append(each)
+        for tensor in tensors:
+            kinds.setdefault((tensor.dtype, tensor.device), []).append(tensor)
         with no_grad():
-            for each in kinds.values():
-                dist.collectives.broadcast_coalesced(each, self.process_group)
+            for alike in kinds.values():
+                dist.collectives.broadcast_coalesced(alike, self.process_group)
 
 
 def _told(parameter: tuple[str, str, tuple[int, ...], bool] | None) -> str:

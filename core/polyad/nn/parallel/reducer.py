@@ -1,4 +1,5 @@
-"""The gradients of a `DistributedDataParallel` module: collected in buckets, reduced over processes while backward goes on.
+"""The gradients of a `DistributedDataParallel` module: collected in buckets, reduced over processes while backward
+goes on.
 
 Parameters that are used last come first in the buckets, since backward reaches them first. A bucket is reduced when all
 of its gradients are there and the buckets before it have begun, so that all processes reduce in one order. What a pass

@@ -22,14 +22,14 @@ class DistributedSampler(Sampler[int]):
 
     Args:
         dataset: anything with a length.
-        num_replicas: how many processes there are.
-        rank: which of them this is, from 0 on.
+        num_replicas: how many processes there are; those of the process group by default.
+        rank: which of them this is, from 0 on; by default as the process group says.
         shuffle: take shares of a random order that follows from ``seed + epoch`` and is the same in all processes.
         seed: the same in all processes.
         drop_last: leave out samples at the end, not repeat samples from the beginning.
 
     Raises:
-        RuntimeError: num_replicas or rank is left out: polyad has no process group that it could be asked from.
+        RuntimeError: num_replicas or rank is left out, and there is no process group to ask.
         ValueError: a rank that is none of them, or counts that are none.
 
     >>> sampler = DistributedSampler(range(5), num_replicas=2, rank=1, shuffle=False)
@@ -46,11 +46,13 @@ class DistributedSampler(Sampler[int]):
         seed: int = 0,
         drop_last: bool = False,
     ) -> None:
-        if num_replicas is None or rank is None:
+        if (num_replicas is None or rank is None) and not polyad.distributed.is_initialized():
             raise errors.SettingError(
                 "DistributedSampler: there is no process group to ask for num_replicas and rank",
-                fix="pass num_replicas and rank",
+                fix="call polyad.distributed.init_process_group() before, or pass num_replicas and rank",
             )
+        num_replicas = polyad.distributed.get_world_size() if num_replicas is None else num_replicas
+        rank = polyad.distributed.get_rank() if rank is None else rank
         checked_count("DistributedSampler", "num_replicas", num_replicas)
         if isinstance(rank, bool) or not isinstance(rank, int) or not 0 <= rank < num_replicas:
             raise errors.ArgumentError(

@@ -1,0 +1,74 @@
+"""Several processes: collectives, training, and what happens when a process is lost. They do what is in programs.py."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+pytest.importorskip("mpi4py")
+
+PROGRAMS = pathlib.Path(__file__).with_name("programs.py")
+TESTS = pathlib.Path(__file__).parents[2]
+ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")])}
+TOGETHER = ("conformance", "training", "accumulation", "unused", "other_models")
+
+
+def launch(count: int, *command: str, timeout: int = 240) -> subprocess.CompletedProcess[str]:
+    """The outcome of a program in *count* processes."""
+    return subprocess.run(
+        [sys.executable, "-m", "polyad.distributed.run", "--standalone", "--nproc-per-node", str(count), *command],
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        env=ENVIRONMENT,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("size", [1, 3])
+def test_collectives_and_training(size):
+    """One start of the processes for all of TOGETHER: it takes longer than what they do."""
+    names = TOGETHER if size > 1 else TOGETHER[:2]
+    outcome = launch(size, str(PROGRAMS), *names)
+    assert outcome.returncode == 0, outcome.stderr
+    for name in names:
+        assert outcome.stdout.count(f"{name} passed") == size
+
+
+def test_a_lost_process_is_named():
+    outcome = launch(3, "--max-restarts", "0", "--monitor-interval", "5", str(PROGRAMS), "lost")
+    assert "rank 0 saw it" in outcome.stdout, outcome.stderr
+    assert "rank 2 (local rank 2" in outcome.stderr
+    assert "SIGKILL" in outcome.stderr
+    assert outcome.returncode == 1
+
+
+def test_a_late_process_is_named():
+    outcome = launch(2, str(PROGRAMS), "late")
+    assert "rank 0 saw it" in outcome.stdout, outcome.stderr
+
+
+def test_restarts_and_prefixed_output(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import os, sys\nprint('attempt', os.environ['TORCHELASTIC_RESTART_COUNT'], flush=True)\n"
+        "sys.exit(3 * (os.environ['RANK'] == '1' and os.environ['TORCHELASTIC_RESTART_COUNT'] == '0'))\n"
+    )
+    logs = tmp_path / "logs"
+    outcome = launch(2, "--max-restarts", "1", "-t", "3", "--log-dir", str(logs), str(script))
+    assert outcome.returncode == 0, outcome.stderr
+    assert "[default1]:attempt 1" in outcome.stdout
+    assert "exit code 3" in outcome.stderr
+    (kept,) = [path for path in logs.glob("*/attempt_0/1/stdout.log")]
+    assert kept.read_text() == "attempt 0\n"
+
+
+@pytest.mark.parametrize("arguments", [("--nproc-per-node", "none"), ("--nnodes", "1:4"), ("--node-rank", "2")])
+def test_options_that_cannot_be_followed(arguments):
+    outcome = launch(1, *arguments, "script.py")
+    assert outcome.returncode == 2
+    assert arguments[0] in outcome.stderr
