@@ -161,7 +161,7 @@ def _fitted(value: tree.Expression, argument: Argument, conversions: bool, bindi
     if argument.broadcasts and isinstance(_without_none(argument.type), t.ListType):
         element = convert(value, _without_none(argument.type).element, conversions)  # type: ignore[attr-defined]
         if element is not None:
-            return element
+            return _repeated(element, argument)
     wanted = argument.type
     if _is_open(wanted):
         if isinstance(value, (tree.ListLiteral, tree.DictLiteral)) and not tree_elements(value):
@@ -179,6 +179,13 @@ def _fitted(value: tree.Expression, argument: Argument, conversions: bool, bindi
             f"Expected a value of type '{wanted}' for argument '{argument.name}' but instead found type '{value.type}'"
         )
     return converted
+
+
+def _repeated(value: tree.Expression, argument: Argument) -> tree.Expression:
+    """A list of as many of *value* as the argument broadcasts to."""
+    length = argument.broadcasts
+    first, again = _for_several(value) if length > 1 else (value, value)
+    return tree.ListLiteral(_without_none(argument.type), value.place, [first, *[again] * (length - 1)])
 
 
 def tree_elements(value: tree.Expression) -> list[tree.Expression]:
@@ -260,14 +267,19 @@ def parts_of(value: tree.Expression, chosen: list[int] | None = None) -> list[tr
     positions = list(range(len(has.elements))) if chosen is None else chosen
     if isinstance(value, tree.TupleLiteral):
         return [value.elements[position] for position in positions]
-    first = value
-    if not isinstance(value, (tree.Local, tree.Constant, tree.Attribute)) and len(positions) > 1:
-        name = f"_tuple{next(_bound_names)}"
-        first, value = tree.Bind(has, value.place, name, value), tree.Local(has, value.place, name)
+    first, again = _for_several(value) if len(positions) > 1 else (value, value)
     return [
-        tree.Element(has.elements[position], value.place, value if k else first, position)
+        tree.Element(has.elements[position], value.place, again if k else first, position)
         for k, position in enumerate(positions)
     ]
+
+
+def _for_several(value: tree.Expression) -> tuple[tree.Expression, tree.Expression]:
+    """*value* for its first use, which is evaluated once, and for those after it."""
+    if isinstance(value, (tree.Local, tree.Constant, tree.Attribute)):
+        return value, value
+    name = f"_tuple{next(_bound_names)}"
+    return tree.Bind(value.type, value.place, name, value), tree.Local(value.type, value.place, name)
 
 
 def _is_open(type: Type) -> bool:
