@@ -129,7 +129,10 @@ def time_in_turn(workers: dict[str, Worker], section: str, rounds: int, measure:
 
 @dataclasses.dataclass
 class Library:
-    """The jobs of one library, with a worker on each side that is started anew after it has ended."""
+    """The jobs of one library, with a worker on each side that is started anew after it has ended.
+
+    With *recorded*, a folder with what PyTorch's side left, polyad's runs alone.
+    """
 
     name: str
     pythons: dict[str, str]
@@ -138,6 +141,7 @@ class Library:
     threads: int = 1
     measure: str = "processor"
     tidy: bool = True
+    recorded: Path | None = None
     workers: dict[str, Worker] = dataclasses.field(default_factory=dict)
 
     def worker(self, side: str) -> Worker:
@@ -150,22 +154,26 @@ class Library:
         """The job's row. Its first run is PyTorch's, which leaves the weights."""
         row = Row(self.name, job, device)
         peaks: dict[str, float] = {}
+        sides = SIDES if self.recorded is None else ("polyad",)
         try:
+            if self.recorded is not None:
+                left = folder_of(self.recorded, job, "pytorch")
+                shutil.copytree(left, self.folder / left.name, dirs_exist_ok=True)
             answers = {}
-            for side in SIDES:
+            for side in sides:
                 answers[side] = self.worker(side).ask(run=job, device=device if side == "polyad" else "cpu")
             errors = [f"{side}: {one['error']}" for side, one in answers.items() if "error" in one]
             row.error = "; ".join(errors) or None
             if not errors:
                 ours, theirs = (values_of(self.folder, job, side) for side in ("polyad", "pytorch"))
-                found: Difference = compare(ours, theirs, answers["pytorch"]["depths"])
+                found: Difference = compare(ours, theirs, answers["polyad"]["depths"])
                 row.worst, row.difference, row.ratio = found.name, found.error, found.ratio
                 row.error = f"{found.name}: {found.reason}" if found.reason else None
                 for section in answers["polyad"]["timed"] if self.rounds and device == "cpu" else ():
                     row.times[section] = time_in_turn(self.workers, section, self.rounds, self.measure)
-            for side in SIDES:
+            for side in sides:
                 peaks[side] = self.workers[side].ask(end=True)["peak"] / 1e6
-            row.memory = peaks["pytorch"], peaks["polyad"]
+            row.memory = peaks.get("pytorch", 0.0), peaks["polyad"]
             for side in SIDES if self.tidy else ():
                 shutil.rmtree(folder_of(self.folder, job, side))
         except (Ended, KeyError, OSError, ValueError) as error:
