@@ -8,7 +8,7 @@ positional arguments for a list.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
@@ -41,11 +41,14 @@ def match_operator(
 ) -> tree.Operator:
     """The call of the operator *name*, for example ``aten::add``.
 
-    ``out=None`` says nothing. Raises CompileError if no overload fits, with what each says.
+    ``out=None`` says nothing; a tensor is for the overloads whose result is one. Raises CompileError if no overload
+    fits, with what each says.
     """
     named = {key: one for key, one in named.items() if key != "out" or one.type != t.NONE}
     names = [name] if isinstance(name, str) else list(name)
     schemas = [schema for one in names for schema in schemas_of(one)]
+    if "out" in named:
+        schemas = [_into_out(schema) for schema in schemas if schema.result == t.TENSOR] or schemas
     reasons: list[str] = []
     for conversions in (False, True):
         reasons.clear()
@@ -69,6 +72,11 @@ def match_operator(
         notes=notes,
         fix="pass what one of the signatures says",
     )
+
+
+def _into_out(schema: Schema) -> Schema:
+    """The overload that writes its result into a tensor, of which the table has no line."""
+    return replace(schema, arguments=(*schema.arguments, Argument("out", t.TENSOR, keyword_only=True)))
 
 
 def operator(found: Matched, place: Place) -> tree.Operator:
