@@ -116,6 +116,7 @@ ABSENT: dict[str, Absence] = {
         ("library.triton_op", "library.wrap_triton"),
         Absence("kernels are not written in Triton", "polyad.library.custom_op, with a kernel for each device"),
     ),
+    **dict.fromkeys(
         ("PyTorchFileReader", "PyTorchFileWriter", "_C.PyTorchFileReader", "_C.PyTorchFileWriter"),
         Absence("archives are read and written as a whole", "polyad.load(f, mmap=True), or polyad.save"),
     ),
