@@ -61,7 +61,7 @@ SLOWER: dict[str, tuple[float, ...]] = {
     "sigmoid_backward": (1.80, 1.61, 1.57), "signbit": (8.74, 7.41, 8.45), "silu": (1.44, 1.09, 1.10),
     "silu_backward": (1.79, 1.28, 1.18), "softmax": (2.83, 1.63, 1.02), "softmax_backward": (2.00, 1.47, 1.39),
     "softplus": (1.90, 1.22, 1.04), "softplus_backward": (1.59, 1.20, 0.97), "softshrink": (3.14, 2.21, 2.26),
-    "sorted": (4.30, 4.27, 2.81), "square": (1.68, 1.38, 1.11), "stack": (3.70, 2.20, 1.08),
+    "sorted": (4.30, 4.27, 2.81), "square": (1.68, 1.38, 1.11), "stack": (3.70, 2.20, 1.08), "std": (2.03, 1.02, 1.02),
     "tanh_backward": (1.76, 1.39, 1.53), "threshold": (1.49, 1.16, 1.02), "threshold_backward": (1.47, 1.23, 1.04),
     "trunc_divide": (2.83, 1.75, 1.29), "uniform": (2.75, 3.30, 3.18), "var": (1.77, 1.26, 1.10),
     "vdot": (1.28, 1.13, 1.02), "vector_product": (2.09, 1.17, 1.00), "weighted_rows": (7.16, 20.4, 9.12),

@@ -16,6 +16,12 @@ from .dispatch.overriding import (
     functions_off as DisableTorchFunctionSubclass,
 )
 from .errors import NotSupported
+from .tensor import Tensor
+from .tensor.tensor import has_data
+from .transforms.wrapped import Transform
+
+__path__: list[str] = []  # modules of aliases are found in it: see `polyad.compatibility.aliases`
+_TensorMeta = type(Tensor)
 
 __all__ = [
     "_AutoDispatchBelowAutograd",
@@ -109,6 +115,23 @@ class _AutoDispatchBelowAutograd:
 
 def _log_api_usage_once(event: str) -> None:
     """What PyTorch's own libraries call to be counted: nothing is counted."""
+
+
+def _are_functorch_transforms_active() -> bool:
+    """Whether a function runs whose tensors are not what they seem: under `polyad.func.vmap`, ``jvp``, ``linearize``.
+    Under ``grad`` and ``vjp`` they are plain tensors.
+
+    >>> import polyad
+    >>> from polyad._C import _are_functorch_transforms_active as active
+    >>> polyad.func.vmap(lambda x: x + active())(polyad.zeros(2)), active()
+    (tensor([1., 1.]), False)
+    """
+    return any(isinstance(mode, Transform) for mode in state.modes)
+
+
+def _is_fake(x: object) -> bool:
+    """Whether *x* is a tensor without data, as those of device "meta" are."""
+    return isinstance(x, Tensor) and not has_data(x)
 
 
 __getattr__ = lacking(__name__)

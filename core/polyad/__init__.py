@@ -110,6 +110,7 @@ if TYPE_CHECKING:
         export as export,
         fft as fft,
         func as func,
+        futures as futures,
         graph as graph,
         hub as hub,
         jit as jit,
@@ -155,6 +156,7 @@ if TYPE_CHECKING:
     from .devices.streams import Event as Event, Stream as Stream
     from .func.mapping import vmap as vmap
     from .functions import *
+    from .futures import Future as Future
     from .inspection.linting import lint as lint
     from .inspection.summary import summary as summary
     from .inspection.tracing import explain as explain, trace_dispatch as trace_dispatch
@@ -245,6 +247,7 @@ _LAZY_MODULES = frozenset(
         "export",
         "fft",
         "func",
+        "futures",
         "graph",
         "hub",
         "jit",
@@ -315,6 +318,7 @@ _LAZY_NAMES = {
     **dict.fromkeys(
         (
             "_assert",
+            "_assert_async",
             "_check",
             "_check_index",
             "_check_is_size",
@@ -380,6 +384,7 @@ _LAZY_NAMES = {
         ),
         "symbolic_numbers",
     ),
+    "Future": "futures",
     "from_dlpack": "interop.dlpack",
     "from_file": "interop.numpy",
     "from_numpy": "interop.numpy",

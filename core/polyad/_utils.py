@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from .base.dtypes import DType
+from .compatibility.absent import lacking
 
 __all__: list[str] = []
+
+__getattr__ = lacking(__name__)
 
 
 def _element_size(dtype: DType) -> int:

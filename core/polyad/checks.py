@@ -24,6 +24,16 @@ def _assert(condition: Any, message: object) -> None:
         raise AssertionError(message)
 
 
+def _assert_async(condition: Tensor, message: str = "Expected Tensor with single nonzero value, but got zero") -> None:
+    """Raise RuntimeError with *message* if the one element of *condition* is zero. It is read now, on every device.
+
+    >>> import polyad
+    >>> polyad._assert_async(polyad.tensor(True), "never")
+    """
+    if not condition:
+        raise RuntimeError(message)
+
+
 def _check_with(error_type: type[Exception], cond: bool, message: Message) -> None:
     """Raise *error_type* with what *message* returns unless *cond*, a bool, is True; TypeError if it is no bool."""
     if not isinstance(cond, bool):

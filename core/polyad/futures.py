@@ -1,15 +1,14 @@
-"""Values that come later, at PyTorch's path ``polyad.futures``.
-
-Whoever makes a future gives it its value, from any thread; what depends on the value is added by `Future.then`.
-"""
+"""Values that another thread brings, at PyTorch's path ``polyad.futures``."""
 
 from __future__ import annotations
 
+import concurrent.futures
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
-from .errors import SettingError
+from .base.state import warn_user
+from .errors import ArgumentError, PolyadError
 
 __all__ = ["Future", "collect_all", "wait_all"]
 
@@ -17,136 +16,133 @@ T = TypeVar("T")
 S = TypeVar("S")
 
 
+class FutureStateError(PolyadError, RuntimeError):
+    """A value asked for before it is there, or set twice."""
+
+
 class Future(Generic[T]):
-    """A value that comes later.
+    """A value that is there later, set by `set_result` or `set_exception`; any thread may wait for it.
 
-    Args:
-        devices: taken for programs written for PyTorch.
+    *devices* has no effect: the value is what it is when it is set, and work on a device is waited for where its
+    results are read.
 
-    >>> from polyad.futures import Future
-    >>> future = Future()
-    >>> twice = future.then(lambda done: done.value() * 2)
+    >>> import polyad as torch
+    >>> future = torch.futures.Future()
+    >>> doubled = future.then(lambda done: 2 * done.value())
     >>> future.set_result(21)
-    >>> twice.wait()
+    >>> doubled.wait()
     42
     """
 
-    def __init__(self, *, devices: Any = None) -> None:
-        self._known = threading.Event()
-        self._lock = threading.Lock()
-        self._value: Any = None
-        self._error: BaseException | None = None
-        self._callbacks: list[Callable[[Future[T]], None]] = []
+    def __init__(self, *, devices: Sequence[Any] | None = None) -> None:
+        self._inner: concurrent.futures.Future[T] = concurrent.futures.Future()
+        self._before: Sequence[Future[Any]] = ()
 
     def done(self) -> bool:
-        """Whether the value, or an error, is there."""
-        return self._known.is_set()
-
-    def _await(self) -> None:
-        self._known.wait()
+        """Whether there is a value, or an exception."""
+        return self._inner.done()
 
     def wait(self) -> T:
-        """The value, once it is there. Raises the error that was set in its place."""
-        self._await()
-        return self.value()
+        """The value, when it is there; raises the exception that was set."""
+        self._bring()
+        return self._inner.result()
+
+    def _bring(self) -> None:
+        """Let what this one follows from be waited for: operations between processes go on while they are asked."""
+        for future in self._before:
+            future._bring()
 
     def value(self) -> T:
-        """The value. Raises RuntimeError if it is not there yet, and the error that was set in its place."""
-        if not self._known.is_set() and not self.done():
-            raise SettingError("Future.value: the value is not there yet", fix="call wait()")
-        self._await()
-        if self._error is not None:
-            raise self._error
-        return self._value  # type: ignore[no-any-return]
+        """The value, which must be there: RuntimeError if not. Raises the exception that was set."""
+        if not self.done():
+            raise FutureStateError("Future.value: there is no value yet", fix="call wait(), or ask done()")
+        return self._inner.result()
 
     def set_result(self, result: T) -> None:
-        """Give it its value. Raises RuntimeError if it has one."""
-        self._set(result, None)
+        """Give it its value; RuntimeError if it has one. Functions given to `then` run in this call."""
+        self._set(self._inner.set_result, result)
 
     def set_exception(self, result: BaseException) -> None:
-        """Let whoever asks for the value get *result* raised."""
-        self._set(None, result)
+        """Give it an exception, which `wait` and `value` raise. Raises as `set_result` does."""
+        if not isinstance(result, BaseException):
+            raise ArgumentError(
+                f"Future.set_exception: result is {type(result).__name__}, no exception", fix="use set_result"
+            )
+        self._set(self._inner.set_exception, result)
 
-    def _set(self, value: Any, error: BaseException | None) -> None:
-        with self._lock:
-            if self._known.is_set():
-                raise SettingError("Future.set_result: the future has its value", fix="set it once")
-            self._value, self._error = value, error
-            self._known.set()
-            callbacks, self._callbacks = self._callbacks, []
-        for callback in callbacks:
-            callback(self)
-
-    def add_done_callback(self, callback: Callable[[Future[T]], None]) -> None:
-        """Call *callback* with this future when its value is there, at once if it is."""
-        with self._lock:
-            if not self._known.is_set():
-                self._callbacks.append(callback)
-                return
-        callback(self)
+    def _set(self, give: Callable[[Any], None], result: Any) -> None:
+        try:
+            give(result)
+        except concurrent.futures.InvalidStateError as error:
+            raise FutureStateError("Future: it has a value, or an exception", fix="set a future once") from error
 
     def then(self, callback: Callable[[Future[T]], S]) -> Future[S]:
-        """A future whose value is what *callback* makes of this one when its value is there."""
-        return _Next(self, callback)
+        """The future of what *callback* gives for this one: it runs when this one is done, at once if it is. What it
+        raises becomes the exception of the new future.
+        """
+        after: Future[S] = Future()
+        after._before = (self,)
 
+        def run(_: Any) -> None:
+            try:
+                after.set_result(callback(self))
+            except BaseException as error:
+                after.set_exception(error)
 
-class _Next(Future[S]):
-    """What `Future.then` gives: asking for it asks for the one before."""
+        self._inner.add_done_callback(run)
+        return after
 
-    def __init__(self, before: Future[Any], callback: Callable[[Future[Any]], S]) -> None:
-        super().__init__()
-        self._before, self._callback = before, callback
-        before.add_done_callback(self._carry_out)
+    def add_done_callback(self, callback: Callable[[Future[T]], None]) -> None:
+        """Call *callback* with this future when it is done, at once if it is. What it raises becomes a warning."""
 
-    def _carry_out(self, before: Future[Any]) -> None:
-        try:
-            self.set_result(self._callback(before))
-        except Exception as error:
-            self.set_exception(error)
+        def run(_: Any) -> None:
+            try:
+                callback(self)
+            except Exception as error:
+                warn_user(f"Future: a callback raised {type(error).__name__}: {error}", RuntimeWarning)
 
-    def done(self) -> bool:
-        """Whether the value, or an error, is there."""
-        return super().done() or (self._before.done() and super().done())
-
-    def _await(self) -> None:
-        self._before._await()
-        super()._await()
+        self._inner.add_done_callback(run)
 
 
 def collect_all(futures: Sequence[Future[Any]]) -> Future[list[Future[Any]]]:
-    """A future of the list of *futures*, there when all of them are.
+    """A future of the list *futures*, done when all of them are; with the first exception, if one has one.
 
-    >>> from polyad.futures import Future, collect_all
-    >>> one = Future()
-    >>> one.set_result(1)
-    >>> [future.value() for future in collect_all([one]).wait()]
-    [1]
+    >>> import polyad as torch
+    >>> futures = [torch.futures.Future() for _ in range(2)]
+    >>> both = torch.futures.collect_all(futures)
+    >>> for number, future in enumerate(futures):
+    ...     future.set_result(number)
+    >>> [future.value() for future in both.wait()]
+    [0, 1]
     """
-    return _All(list(futures))
+    every: Future[list[Future[Any]]] = Future()
+    given = every._before = list(futures)
+    open_ones, lock = len(given), threading.Lock()
+    if not given:
+        every.set_result(given)
 
-
-class _All(Future[list[Future[Any]]]):
-    def __init__(self, futures: list[Future[Any]]) -> None:
-        super().__init__()
-        self._futures, self._left = futures, len(futures)
-        if not futures:
-            self.set_result([])
-        for future in futures:
-            future.add_done_callback(self._count)
-
-    def _count(self, _: Future[Any]) -> None:
-        with self._lock:
-            self._left -= 1
-            last = self._left == 0
+    def one_less(_: Future[Any]) -> None:
+        nonlocal open_ones
+        with lock:
+            open_ones -= 1
+            last = not open_ones
         if last:
-            self.set_result(self._futures)
+            errors = (future._inner.exception() for future in given)
+            error = next((error for error in errors if error is not None), None)
+            every.set_result(given) if error is None else every.set_exception(error)
 
-    def _await(self) -> None:
-        for future in self._futures:
-            future._await()
-        super()._await()
+    for future in given:
+        future.add_done_callback(one_less)
+    return every
 
 
 def wait_all(futures: Sequence[Future[Any]]) -> list[Any]:
-    """The values of *futures*, once all are there. Raises the first error among them."""
-    return [future.wait() for future in futures]
+    """The values of *futures*, when all are there; raises the first exception.
+
+    >>> import polyad as torch
+    >>> future = torch.futures.Future()
+    >>> future.set_result("done")
+    >>> torch.futures.wait_all([future])
+    ['done']
+    """
+    return [future.value() for future in collect_all(futures).wait()]

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from .compatibility.absent import lacking
 from .errors import DeviceError
 
 __all__ = ["device_count", "empty_cache", "is_available", "manual_seed", "seed", "synchronize"]
+
+__getattr__ = lacking(__name__)
 
 
 def is_available() -> bool:

@@ -1,5 +1,6 @@
 """PyTorch's path ``polyad.profiler``: see `polyad.inspection.profiling`."""
 
+from .compatibility.absent import lacking
 from .inspection.profiling import (
     ProfilerAction as ProfilerAction,
     ProfilerActivity as ProfilerActivity,
@@ -9,3 +10,6 @@ from .inspection.profiling import (
     supported_activities as supported_activities,
     tensorboard_trace_handler as tensorboard_trace_handler,
 )
+
+__path__: list[str] = []  # modules of aliases are found in it: see `polyad.compatibility.aliases`
+__getattr__ = lacking(__name__)

@@ -10,7 +10,8 @@
     worker.py                  the process in each environment that runs the jobs of one library, each in a fork
     agreement.py               how far two results are apart, and how far they may be
     comparison.py              runs a library's jobs on both sides, and times them in turn
-    page.py                    docs/ecosystem.md, from what docs/ecosystem/<group>.json has of the last run
+    results.py                 what the last runs came to, in docs/ecosystem/<library>.json
+    page.py                    docs/ecosystem.md, made of these
 
 PyTorch's side goes first and leaves the weights of its models, which polyad's loads. Numbers that a job draws come from
 NumPy, with a seed, so that they are the same on both. A job that fails stays in the page, in red.

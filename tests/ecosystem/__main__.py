@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
+import tempfile
 from pathlib import Path
 
-from .comparison import GROUPS, run_group
-from .page import RESULTS, write_page
+from . import results
+from .comparison import GROUPS, Library, run_library
+from .page import write_page
 
 
 def main() -> int:
@@ -23,22 +24,27 @@ def main() -> int:
     parser.add_argument("--threads", type=int, default=1, help="how many threads each library may use")
     parser.add_argument("--measure", choices=["processor", "clock"], default="processor", help="the time that counts")
     parser.add_argument("--folder", help="keep weights, values and logs there")
-    parser.add_argument("--write", action="store_true", help="write docs/ecosystem/<group>.json and docs/ecosystem.md")
+    parser.add_argument(
+        "--write", action="store_true", help="write docs/ecosystem/<library>.json and docs/ecosystem.md"
+    )
     given = parser.parse_args()
     pythons = {"polyad": given.polyad, "pytorch": given.pytorch}
-    result = run_group(
-        given.group, pythons, libraries=tuple(given.library), wanted=given.wanted, devices=tuple(given.device),
-        folder=given.folder,        rounds=given.rounds, threads=given.threads, measure=given.measure,
-    )  # fmt: skip
+    libraries = given.library or GROUPS[given.group]
+    if given.write and not (given.wanted or given.device):
+        results.forget(libraries)
+    rows = []
+    with tempfile.TemporaryDirectory(prefix="polyad-ecosystem-") as temporary:
+        folder = Path(given.folder or temporary)
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in libraries:
+            library = Library(
+                name, pythons, folder, given.rounds, given.threads, given.measure, tidy=given.folder is None
+            )
+            keep = results.keep if given.write else lambda *_: None
+            rows += run_library(library, given.wanted, tuple(given.device), keep)
     if given.write:
-        file = Path(RESULTS) / f"{given.group}.json"
-        file.parent.mkdir(exist_ok=True)
-        before = json.loads(file.read_text()) if file.exists() else {}
-        file.write_text(json.dumps(before | result, indent=1) + "\n")
         write_page()
-    rows = [row for library in result.values() for row in library["rows"]]
-    red = sum(1 for row in rows if row["error"] is not None or not row["ratio"] <= 1)
-    red += sum(1 for library in result.values() if "error" in library)
+    red = sum(row.red for row in rows)
     print(f"{len(rows) - red} of {len(rows)} jobs agree")
     return 1 if red else 0
 

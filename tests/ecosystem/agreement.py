@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-ROUNDINGS = 16
+ROUNDINGS = 4
 """Roundings, of half an epsilon each, that a layer may add to the error of what it is given."""
 
 GROUP_FLOOR = 1e-3

@@ -7,17 +7,18 @@ import json
 import os
 import re
 import select
+import shutil
 import signal
 import statistics
 import subprocess
-import sys
-import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from .agreement import Difference, compare
+from .job import folder_of
 
 GROUPS = {
     "light": ("einops", "safetensors"),
@@ -112,7 +113,7 @@ class Row:
 
 
 def values_of(folder: Path, name: str, side: str) -> dict[str, np.ndarray]:
-    with np.load(folder / f"{name.replace('/', '-')}.{side}" / "values.npz", allow_pickle=False) as arrays:
+    with np.load(folder_of(folder, name, side) / "values.npz", allow_pickle=False) as arrays:
         return dict(arrays)
 
 
@@ -128,7 +129,10 @@ def time_in_turn(workers: dict[str, Worker], section: str, rounds: int, measure:
 
 @dataclasses.dataclass
 class Library:
-    """The jobs of one library, with a worker on each side that is started anew after it has ended."""
+    """The jobs of one library, with a worker on each side that is started anew after it has ended.
+
+    With *recorded*, a folder with what PyTorch's side left, polyad's runs alone.
+    """
 
     name: str
     pythons: dict[str, str]
@@ -136,6 +140,8 @@ class Library:
     rounds: int = 5
     threads: int = 1
     measure: str = "processor"
+    tidy: bool = True
+    recorded: Path | None = None
     workers: dict[str, Worker] = dataclasses.field(default_factory=dict)
 
     def worker(self, side: str) -> Worker:
@@ -148,22 +154,28 @@ class Library:
         """The job's row. Its first run is PyTorch's, which leaves the weights."""
         row = Row(self.name, job, device)
         peaks: dict[str, float] = {}
+        sides = SIDES if self.recorded is None else ("polyad",)
         try:
+            if self.recorded is not None:
+                left = folder_of(self.recorded, job, "pytorch")
+                shutil.copytree(left, self.folder / left.name, dirs_exist_ok=True)
             answers = {}
-            for side in SIDES:
+            for side in sides:
                 answers[side] = self.worker(side).ask(run=job, device=device if side == "polyad" else "cpu")
             errors = [f"{side}: {one['error']}" for side, one in answers.items() if "error" in one]
             row.error = "; ".join(errors) or None
             if not errors:
                 ours, theirs = (values_of(self.folder, job, side) for side in ("polyad", "pytorch"))
-                found: Difference = compare(ours, theirs, answers["pytorch"]["depths"])
+                found: Difference = compare(ours, theirs, answers["polyad"]["depths"])
                 row.worst, row.difference, row.ratio = found.name, found.error, found.ratio
                 row.error = f"{found.name}: {found.reason}" if found.reason else None
                 for section in answers["polyad"]["timed"] if self.rounds and device == "cpu" else ():
                     row.times[section] = time_in_turn(self.workers, section, self.rounds, self.measure)
-            for side in SIDES:
+            for side in sides:
                 peaks[side] = self.workers[side].ask(end=True)["peak"] / 1e6
-            row.memory = peaks["pytorch"], peaks["polyad"]
+            row.memory = peaks.get("pytorch", 0.0), peaks["polyad"]
+            for side in SIDES if self.tidy else ():
+                shutil.rmtree(folder_of(self.folder, job, side))
         except (Ended, KeyError, OSError, ValueError) as error:
             row.error = f"{type(error).__name__}: {error}"
             self.stop()
@@ -175,22 +187,27 @@ class Library:
         self.workers.clear()
 
 
-def run_library(library: Library, wanted: str, only: tuple[str, ...]) -> tuple[dict[str, Any], list[Row]]:
-    """What the library is, and the rows of its jobs whose names match *wanted*; each is printed as it comes."""
-    rows = []
+def run_library(library: Library, wanted: str, only: tuple[str, ...], keep: Callable[..., None]) -> list[Row]:
+    """The rows of the library's jobs whose names match *wanted*; each is printed, and given to *keep*, as it comes."""
+    rows: list[Row] = []
     try:
         started = {side: library.worker(side).started for side in SIDES}
+        about = {"version": started["polyad"]["version"], "pytorch": started["pytorch"]["torch"]}
+        about["imports"] = {side: one["imports"] for side, one in started.items()}
         for name, devices in started["polyad"]["jobs"].items():
             for device in devices if re.search(wanted, name) else ():
                 if only and device not in only:
                     continue
-                row = library.run(name, device)
-                rows.append(row)
-                tell(row)
+                rows.append(library.run(name, device))
+                keep(library.name, about, dataclasses.asdict(rows[-1]))
+                tell(rows[-1])
+    except Ended as error:
+        rows.append(Row(library.name, "import", error=str(error)))
+        keep(library.name, {}, dataclasses.asdict(rows[-1]))
+        tell(rows[-1])
     finally:
         library.stop()
-    about = {"version": started["polyad"]["version"], "pytorch": started["pytorch"]["torch"]}
-    return about | {"imports": {side: one["imports"] for side, one in started.items()}}, rows
+    return rows
 
 
 def tell(row: Row) -> None:
@@ -198,28 +215,3 @@ def tell(row: Row) -> None:
     times = "  ".join(f"{name} {ratio:.2f}" for name, ratio in row.times.items())
     said = row.error or f"{row.worst} {row.difference:.1e} ({row.ratio:.2f} of allowed)"
     print(f"{'RED ' if row.red else 'ok  '} {row.library} {row.job} [{row.device}] {said}  {times}", flush=True)
-
-
-def run_group(
-    group: str,
-    pythons: dict[str, str],
-    *,
-    libraries: tuple[str, ...],
-    wanted: str,
-    devices: tuple[str, ...],
-    folder: str | None,
-    **options: Any,
-) -> dict[str, Any]:
-    """What docs/ecosystem/<group>.json holds."""
-    result: dict[str, Any] = {}
-    with tempfile.TemporaryDirectory(prefix="polyad-ecosystem-") as temporary:
-        place = Path(folder or temporary)
-        place.mkdir(parents=True, exist_ok=True)
-        for name in libraries or GROUPS[group]:
-            try:
-                about, rows = run_library(Library(name, pythons, place, **options), wanted, devices)
-            except Ended as error:
-                print(f"RED  {name}: {error}", file=sys.stderr)
-                about, rows = {"error": str(error)}, []
-            result[name] = about | {"rows": [dataclasses.asdict(row) for row in rows]}
-    return result

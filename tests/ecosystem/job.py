@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -133,6 +134,11 @@ class Run:
         self.record("steps", [step() for _ in range(3)], depth=4 * self.depth)
         self.record("stepped", dict(model.named_parameters()), depth=4 * self.depth)
         self.time("training", step)
+
+
+def folder_of(folder: Path, name: str, side: str) -> Path:
+    """Where the job *name* leaves its files on one side."""
+    return folder / f"{re.sub('[^a-zA-Z0-9.]+', '-', name)}.{side}"
 
 
 def leaves(value: Any, path: str) -> Iterable[tuple[str, Any]]:

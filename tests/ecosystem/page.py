@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
+import statistics
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-RESULTS = ROOT / "docs" / "ecosystem"
-PAGE = ROOT / "docs" / "ecosystem.md"
+from .results import RESULTS, read
+
+PAGE = RESULTS.with_suffix(".md")
 
 HEAD = """\
 # The ecosystem, measured
@@ -21,38 +20,42 @@ PyTorch. Both start from the same weights and inputs. This page is made of what 
 - *agreement* is the largest difference from PyTorch's numbers, of the largest element, with the value where it was
   found. How large it may be follows from the dtype and the number of layers; a row in which it is larger, or which
   failed, is marked **red**.
-- *time* is PyTorch's by polyad's for the same call, on one thread each: above 1 polyad is faster.
-- *memory* is the peak of the process, PyTorch's and polyad's, in MB; both hold the library that was imported.
+- *time* is PyTorch's by polyad's for the same call, on one thread each, the processor's: above 1 polyad is faster.
+- *memory* is the peak of the process, PyTorch's and polyad's, in MB, library included; in the summary PyTorch's by
+  polyad's.
 """
 
 
 def write_page() -> None:
     """Write the page."""
-    PAGE.write_text(page())
+    PAGE.write_text(page(read()))
 
 
-def page() -> str:
-    """The page's text."""
-    libraries = {
-        name: one for file in sorted(RESULTS.glob("*.json")) for name, one in json.loads(file.read_text()).items()
-    }
-    parts = [HEAD, summary(libraries)]
-    parts += [section(name, libraries[name]) for name in sorted(libraries)]
-    return "\n".join(parts)
+def page(libraries: dict[str, Any]) -> str:
+    """The page's text, of what `results.read` gives."""
+    return "\n".join([HEAD, summary(libraries), *(section(name, one) for name, one in libraries.items())])
 
 
 def is_red(row: dict[str, Any]) -> bool:
+    """Whether the row's job failed, or its numbers are too far from PyTorch's."""
     return row["error"] is not None or not row["ratio"] <= 1
 
 
 def summary(libraries: dict[str, Any]) -> str:
     """A line for each library."""
-    lines = ["| library | version | jobs | that agree |", "|---|---|---|---|"]
-    for name in sorted(libraries):
-        one = libraries[name]
-        green = sum(1 for row in one["rows"] if not is_red(row))
+    lines = [
+        "| library | version | jobs that agree | time: least, median | memory: median |",
+        "|---|---|---|---|---|",
+    ]
+    for name, one in libraries.items():
+        rows = one["rows"].values()
+        green = sum(not is_red(row) for row in rows)
+        times = [ratio for row in rows for ratio in row["times"].values()]
+        memory = [theirs / ours for theirs, ours in (row["memory"] for row in rows) if ours]
+        said = f"{min(times):.2f}, {statistics.median(times):.2f}" if times else ""
         lines.append(
-            f"| [{name}](#{name.replace('_', '-')}) | {one.get('version', '')} | {len(one['rows'])} | {green} |"
+            f"| [{name}](#{name}) | {one.get('version', '')} | {green} of {len(rows)} | {said} "
+            f"| {f'{statistics.median(memory):.2f}' if memory else ''} |"
         )
     return "\n".join(lines) + "\n"
 
@@ -60,18 +63,15 @@ def summary(libraries: dict[str, Any]) -> str:
 def section(name: str, library: dict[str, Any]) -> str:
     """The rows of one library."""
     lines = [f"## {name}", ""]
-    if "error" in library:
-        return "\n".join([*lines, f"**red**: {cell(library['error'])}", ""])
-    imports = {side: sum(took.values()) for side, took in library["imports"].items()}
-    lines += [
-        f"{name} {library['version']} beside PyTorch {library['pytorch']}. Importing it with PyTorch takes "
-        f"{imports['pytorch'] / imports['polyad']:.2f} of the time that it takes with polyad.",
-        "",
-        "| what | agreement | time | memory |",
-        "|---|---|---|---|",
-    ]
-    lines += [line(row) for row in library["rows"]]
-    return "\n".join(lines) + "\n"
+    if "imports" in library:
+        imports = {side: sum(took.values()) for side, took in library["imports"].items()}
+        lines += [
+            f"{name} {library['version']} beside PyTorch {library['pytorch']}. To import both takes "
+            f"{imports['pytorch']:.1f} s with PyTorch and {imports['polyad']:.1f} s with polyad.",
+            "",
+        ]
+    lines += ["| what | agreement | time | memory |", "|---|---|---|---|"]
+    return "\n".join([*lines, *map(line, library["rows"].values())]) + "\n"
 
 
 def line(row: dict[str, Any]) -> str:

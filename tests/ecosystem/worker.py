@@ -64,10 +64,10 @@ def seconds(function: Any) -> dict[str, float]:
 
 def run_job(lines: Lines, torch: Any, side: str, folder: Path, request: dict[str, Any]) -> None:
     """Run one job, then time what it gave, until told to end."""
-    from ecosystem.job import JOBS, Run
+    from ecosystem.job import JOBS, Run, folder_of
 
     job = JOBS[request["run"]]
-    own, other = (folder / f"{request['run'].replace('/', '-')}.{one}" for one in (side, "pytorch"))
+    own, other = (folder_of(folder, request["run"], one) for one in (side, "pytorch"))
     own.mkdir(exist_ok=True)
     run = Run(torch, side, request["device"], own, other)
     try:

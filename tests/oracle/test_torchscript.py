@@ -17,7 +17,6 @@ import polyad
 from . import torchscript_models as of_pytorch
 
 NO_OPERATOR = {
-    "decoder_scripted": "interpolate is polyad's function",
     "classes_scripted": "PyTorch's text has no comprehension with two targets",
     "encoder_scripted": "attention of several heads runs as Python",
     "sorting_scripted": "unique gives one tensor or several",

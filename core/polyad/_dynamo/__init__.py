@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from ..compatibility.absent import lacking
 from ..compiler import (
     allow_in_graph,
     assume_constant_result,
@@ -38,6 +39,8 @@ __all__ = [
     "reset",
     "utils",
 ]
+
+__getattr__ = lacking(__name__)
 
 sys.modules[f"{__name__}.config"] = config  # type: ignore[assignment]  # programs import it, as the module it is there
 

@@ -24,6 +24,7 @@ that runs with ``POLYAD_AS_TORCH=1``; ``--disable`` takes it away. A plain ``imp
 from __future__ import annotations
 
 import sys
+import threading
 from importlib.machinery import ModuleSpec, PathFinder
 
 import polyad
@@ -35,6 +36,7 @@ from .finding import Finder
 __all__ = ["AlreadyImported", "install", "is_installed", "uninstall"]
 
 _finder = Finder()
+_installing = threading.Lock()
 
 
 class AlreadyImported(PolyadError, ImportError):
@@ -64,23 +66,30 @@ def install() -> None:
     True
     >>> as_torch.uninstall()
     """
-    if is_installed():
-        return
-    present = sys.modules.get("torch")
-    if present is not None and present is not polyad:
-        raise AlreadyImported(
-            "as_torch.install: another torch is imported",
-            notes={"torch": str(getattr(present, "__file__", None) or "a module without a file")},
-            fix="call polyad.as_torch.install() before anything imports torch",
-        )
-    other = _pytorch()
-    sys.meta_path.insert(0, _finder)
-    polyad.__name__ = "torch"  # libraries that patch by name read it
+    with _installing:
+        if is_installed():
+            return
+        _refuse_another()
+        other = _pytorch()
+        sys.meta_path.insert(0, _finder)
+        polyad.__name__ = "torch"  # libraries that patch by name read it
     if other is not None:
         warn_user(
             f"PyTorch is installed too ({other.origin}); import torch gives polyad until polyad.as_torch.uninstall()",
             UserWarning,
         )
+
+
+def _refuse_another() -> None:
+    """Raise if another ``torch`` is imported, or parts that an import which failed has left."""
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] == "torch" and not getattr(module, "__name__", "").startswith("polyad"):
+            where = getattr(module, "__file__", None) or "a module without a file"
+            raise AlreadyImported(
+                f"as_torch.install: another torch is imported{'' if 'torch' in sys.modules else ' in part'}",
+                notes={name: str(where)},
+                fix="call polyad.as_torch.install() before anything imports torch",
+            )
 
 
 def _pytorch() -> ModuleSpec | None:
@@ -90,9 +99,10 @@ def _pytorch() -> ModuleSpec | None:
 
 def uninstall() -> None:
     """Take `install` back: ``import torch`` finds PyTorch, or nothing. Who holds a module of polyad's keeps it."""
-    if not is_installed():
-        return
-    sys.meta_path.remove(_finder)
-    polyad.__name__ = "polyad"
-    for name in [name for name in sys.modules if name.partition(".")[0] == "torch"]:
-        del sys.modules[name]
+    with _installing:
+        if not is_installed():
+            return
+        sys.meta_path.remove(_finder)
+        polyad.__name__ = "polyad"
+        for name in [name for name in sys.modules if name.partition(".")[0] == "torch"]:
+            del sys.modules[name]

@@ -185,6 +185,15 @@ def tensordot(self: Tensor, other: Tensor, dims_self: Sequence[int], dims_other:
     return PUBLIC["tensordot"].call(self, other, (list(dims_self), list(dims_other)))
 
 
+def _of_list(name: str) -> Callable[..., Any]:
+    """A function of any number of tensors, as PyTorch's op has it: of a list."""
+    return lambda tensors: PUBLIC[name].call(*tensors)
+
+
+for _name in ("cartesian_prod", "block_diag"):
+    carries_out(_name)(_of_list(_name))
+
+
 @carries_out("nonzero_numpy")
 def nonzero_numpy(self: Tensor) -> Any:
     """The positions in each dimension."""

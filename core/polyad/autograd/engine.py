@@ -62,7 +62,7 @@ class Pass:
 
     __slots__ = (
         "_accumulate", "_arrived", "_begun", "_capture", "_captured", "_create_graph", "_ends", "_heap", "_held",
-        "_keep_graph", "_needed", "_reached", "_shared", "at_end", "depth", "notes",
+        "_keep_graph", "_needed", "_reached", "_shared", "_went_on", "at_end", "depth", "notes",
     )  # fmt: skip
 
     def __init__(
@@ -88,6 +88,7 @@ class Pass:
         self._held: list[Any] = [gradient for _, gradient in roots]
         self._begun: set[Leaf] = set()  # leaves whose gradient, or its first part, was added before their turn
         self._reached: set[Node] | None = None
+        self._went_on = False
         self.at_end: list[Callable[[], None]] = []
         self.notes: dict[Any, Any] = {}
         self.depth = 0
@@ -177,8 +178,10 @@ class Pass:
                     node.freed = [*map(_target_of, calls)]
                     node.calls = node.out = freeing = None
                     del _freeing[node]
-                if last_users is not None and node in last_users:
-                    self._take_next(last_users[node])
+                if last_users is not None:
+                    if self._went_on:
+                        last_users = self.last_users(node)
+                    self._take_next(last_users.get(node, ()))
                 # The next formula may need the memory: let go of what this node saved, and of gradients that were sent.
                 saved, calls, result, part = (), None, None, None
             for call in self.at_end:
@@ -252,11 +255,32 @@ class Pass:
             self._shared.update(map(id, gradient if isinstance(gradient, list) else (gradient,)))
         return [(call[0], _giver(call[0], parts), ()) for call, parts in zip(calls, done, strict=True)]
 
-    def _take_next(self, leaves: list[Leaf]) -> None:
+    def arrived_at(self, node: Node) -> Any:
+        """What has arrived at *node* by now, whose turn is still to come."""
+        return self._arrived.get(node)
+
+    def go_on(self, at: Sequence[tuple[Node, Tensor]]) -> None:
+        """Go on at other nodes than those to which the node sends gradients whose turn it is."""
+        if self._needed is not None:
+            self._needed |= _leading_to(self._needed, [node for node, _ in at])
+        for node, gradient in at:
+            self._share(gradient)
+            if node.__class__ is Output:
+                self._gather(node, gradient)
+            else:
+                self._send(node, gradient)
+        self._went_on = True
+
+    def _take_next(self, leaves: Collection[Leaf]) -> None:
         """Put *leaves*, whose gradients are complete now, before all other nodes; their own turn finds nothing."""
         for leaf in leaves:
             if leaf in self._arrived:
                 heappush(self._heap, (-next_event(), leaf))
+
+    @property
+    def keeps_graph(self) -> bool:
+        """Whether saved values are kept, so that the graph can be run again."""
+        return self._keep_graph
 
     @property
     def to_all_leaves(self) -> bool:

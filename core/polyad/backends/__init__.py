@@ -11,10 +11,12 @@
 without a package, for notebooks and tests; `refresh` looks at the installed packages anew.
 
 All of it is defined elsewhere: in `polyad.devices` and `polyad.inspection.diagnosis`. What is here are PyTorch's
-switches of libraries (`cuda`, `cudnn`) and questions after them (`mps`). Authors of backends read `polyad.backend`.
+switches of libraries (`cuda`, `cudnn`) and questions after them (`mkldnn`, `mps`). Authors of backends read
+`polyad.backend`.
 """
 
 from ..backend.families import UnknownKernelWarning
+from ..compatibility.absent import lacking
 from ..devices.fallback import (
     FallbackRecord,
     FallbackReport,
@@ -31,7 +33,7 @@ from ..inspection.diagnosis.doctor import DoctorReport, FamilyTest, SelfTest, do
 from ..inspection.diagnosis.listing import BackendReport, DeviceReport, Listing, PluginReport, list_backends
 from ..inspection.diagnosis.ops import DTypeRow, OpReport, describe_op, list_ops
 from ..inspection.diagnosis.ops_address import OpLocation, SourceText, locate_op
-from . import cuda as cuda, cudnn as cudnn, mps as mps
+from . import cuda as cuda, cudnn as cudnn, mkldnn as mkldnn, mps as mps
 
 __all__ = [
     "BackendReport",
@@ -66,3 +68,5 @@ __all__ = [
     "set_fallback",
     "unregister",
 ]
+
+__getattr__ = lacking(__name__)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
-from ..base.dtypes import DType
+from ..base.dtypes import FLOATING, DType
 from ..loops import nodes
 from ..loops.nodes import Accumulator, Body, Index, Load, Loop, Node, Store
 from .accumulators import COMBINED_BY, identity
@@ -66,6 +67,12 @@ def source_of(
     )  # fmt: skip
 
 
+def _may_meet_nan(accumulator: Accumulator) -> bool:
+    """Whether it holds extremes of floats."""
+    dtype = accumulator.dtype
+    return accumulator.reducer in ("amax", "amin") and dtype.category >= FLOATING and not dtype.is_complex
+
+
 def _indented(lines: Iterable[str]) -> Iterable[str]:
     depth = 0
     for line in lines:
@@ -92,6 +99,8 @@ class _Printer:
         self._arrays = 0
         # Around the loop over packs in which nodes are: what stands before and behind it, and how many they hold.
         self._pack: tuple[list[str], list[str], int] = ([], [], 0)
+        # The variables of the loop in which nodes are that hold extremes, whose nan is noted apart.
+        self._watched: frozenset[str] = frozenset()
 
     def print(self, body: Iterable[Node]) -> None:
         """Write the statements of *body*."""
@@ -158,9 +167,22 @@ class _Printer:
         if node.kind == nodes.PACK:
             self._loop_over_pack(node)
             return
+        extremes = [each for each in node.accumulators if self.dialect.loop and _may_meet_nan(each)]
+        if node.kind != nodes.VECTOR or not extremes:
+            self.lines += self._heads(node)
+            self._inside(node.body)
+            self.lines.append("}")
+            return
+        # A vector's largest number waits for a single instruction if nan is looked for apart.
+        self._watched = frozenset(name for each in extremes for name in each.local.names)
+        self.lines += [f"int nan_{name} = 0;" for name in sorted(self._watched)]
         self.lines += self._heads(node)
         self._inside(node.body)
         self.lines.append("}")
+        for each in extremes:
+            nan = self.vector.constant(math.nan, each.dtype)
+            self.lines += [f"if (nan_{name}) {name} = {nan};" for name in each.local.names]
+        self._watched = frozenset()
 
     def _heads(self, node: Loop) -> list[str]:
         """What stands before a loop's body."""
@@ -202,6 +224,10 @@ class _Printer:
     def _clause(self, accumulator: Accumulator) -> str:
         """OpenMP's clause that declares what a loop accumulates in."""
         dialect, dtype, reducer = self.dialect, accumulator.dtype, accumulator.reducer
+        if accumulator.local.names[0] in self._watched:
+            (name,), known = accumulator.local.names, {"amax": "max", "amin": "min"}
+            clauses = (known[reducer], name), ("|", f"nan_{name}")
+            return "".join(dialect.accumulated.format(name=by, place=place) for by, place in clauses)
         spelled = f"{reducer}_{dtype.name}"
         template = formula(COMBINED_BY[reducer], letter_of(dtype))
         assert template is not None
@@ -354,6 +380,14 @@ class _Printer:
                 [writer.declare(accumulator.dtype, f"{keep}({each}, {zero}, {count})") for each, zero in pairs]
             )
         into = node.into or accumulator.local
+        if into.names[0] in self._watched:
+            (value,), (name,) = values, into.names
+            beyond = ">" if accumulator.reducer == "amax" else "<"
+            self.lines += [
+                f"{name} = {value} {beyond} {name} ? {value} : {name};",
+                f"nan_{name} |= {value} != {value};",
+            ]
+            return
         found = self._combined(writer, accumulator.reducer, into, Local(values, accumulator.dtype))
         self.lines += [f"{name} = {text};" for name, text in zip(into.names, found, strict=True)]
 

@@ -17,11 +17,12 @@ import sys
 from collections.abc import Callable
 from functools import cache
 from importlib.machinery import ModuleSpec
-from types import ModuleType
+from types import GenericAlias, ModuleType
 from typing import Any, NamedTuple, NoReturn
 
 from ..errors import NotSupported, PolyadError
 from .absent_names import BY_PROCESSES, COMPILED, EXPORTED, MASKED_BLOCKS, NESTED, PACKAGED, QUANTIZED, SPARSE
+from .aliases import ALIASES
 
 
 class Absence(NamedTuple):
@@ -114,6 +115,23 @@ ABSENT: dict[str, Absence] = {
         ("library.triton_op", "library.wrap_triton"),
         Absence("kernels are not written in Triton", "polyad.library.custom_op, with a kernel for each device"),
     ),
+    **dict.fromkeys(
+        ("PyTorchFileReader", "PyTorchFileWriter", "_C.PyTorchFileReader", "_C.PyTorchFileWriter"),
+        Absence("archives are read and written as a whole", "polyad.load(f, mmap=True), or polyad.save"),
+    ),
+    **dict.fromkeys(
+        ("qint32", "qint8", "quint2x4", "quint4x2", "quint8", "complex32"),
+        Absence("there is no such dtype", "polyad.int8 with a scale of your own, or polyad.complex64"),
+    ),
+    **dict.fromkeys(
+        (
+            "_subclasses.FakeTensor",
+            "_subclasses.FakeTensorMode",
+            "_subclasses.fake_tensor.FakeTensor",
+            "_subclasses.fake_tensor.FakeTensorMode",
+        ),
+        Absence("tensors without data are on device meta", 'device="meta"'),
+    ),
     **{
         f"hub.{name}": Absence(
             "no code is fetched and run", "the model's own package, and polyad.hub.load_state_dict_from_url"
@@ -162,6 +180,9 @@ class _Absent(type):
             raise AttributeError(name)
         raise _refusal(cls.path, AbsentAttribute)
 
+    def __getitem__(cls, parameters: Any) -> GenericAlias:  # in annotations of functions that are never called
+        return GenericAlias(cls, parameters)
+
     def __call__(cls, *args: Any, **kwargs: Any) -> NoReturn:
         raise _refusal(cls.path)
 
@@ -188,16 +209,21 @@ def stand_in(path: str) -> Any:
 
 
 def lacking(module: str) -> Callable[[str], Any]:
-    """The ``__getattr__`` of a module: stands in for the absent names in it."""
+    """The ``__getattr__`` of a module: stands in for the absent names in it, and finds those of `ALIASES`."""
     inside = module.removeprefix("polyad.")
 
     def stand(name: str) -> Any:
         path = f"{inside}.{name}"
         if path in modules():
             return importlib.import_module(f"polyad.{path}")
-        if path not in ABSENT:
+        if path in ALIASES:
+            where, _, same = f"polyad.{ALIASES[path]}".rpartition(".")
+            found = getattr(importlib.import_module(where), same)
+        elif path in ABSENT:
+            found = stand_in(path)
+        else:
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
-        found = sys.modules[module].__dict__[name] = stand_in(path)
+        sys.modules[module].__dict__[name] = found
         return found
 
     return stand
@@ -205,8 +231,8 @@ def lacking(module: str) -> Callable[[str], Any]:
 
 @cache
 def modules() -> set[str]:
-    """The modules under ``polyad`` that absent names are in, and the packages that these are in."""
-    parts = [path.split(".")[:-1] for path in ABSENT]
+    """The modules under ``polyad`` that absent names and `ALIASES` are in, and the packages that these are in."""
+    parts = [path.split(".")[:-1] for path in (*ABSENT, *ALIASES)]
     return {".".join(path[:end]) for path in parts for end in range(1, len(path) + 1)}
 
 
@@ -227,7 +253,8 @@ class _Loader:
     def exec_module(self, module: ModuleType) -> None:
         """See `importlib.abc.Loader`."""
         inside = module.__name__.removeprefix("polyad.")
-        names = {path[len(inside) + 1 :].partition(".")[0] for path in ABSENT if path.startswith(f"{inside}.")}
-        module.__doc__ = "A module of PyTorch's that polyad has not: its names say what to use instead."
+        paths = (*ABSENT, *ALIASES)
+        names = {path[len(inside) + 1 :].partition(".")[0] for path in paths if path.startswith(f"{inside}.")}
+        module.__doc__ = "A module of PyTorch's that polyad has not: its names are found, or say what to use instead."
         module.__dict__["__getattr__"] = lacking(module.__name__)
         module.__dict__["__dir__"] = lambda: sorted(names)

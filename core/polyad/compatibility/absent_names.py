@@ -125,6 +125,39 @@ BY_PROCESSES = (
         """,
     ),
     *_in(
+        "distributed.checkpoint.state_dict",
+        """
+        StateDictOptions get_model_state_dict get_optimizer_state_dict get_state_dict set_model_state_dict
+        set_optimizer_state_dict set_state_dict
+        """,
+    ),
+    *_in("distributed.checkpoint.optimizer", "load_sharded_optimizer_state_dict"),
+    *_in("distributed.checkpoint.format_utils", "dcp_to_torch_save torch_save_to_dcp"),
+    *_in("distributed.checkpoint.state_dict_loader", "_load_state_dict load load_state_dict"),
+    *_in("distributed.algorithms", "Join JoinHook Joinable"),
+    *_in(
+        "distributed.algorithms._checkpoint.checkpoint_wrapper",
+        "CheckpointImpl CheckpointWrapper apply_activation_checkpointing checkpoint_wrapper",
+    ),
+    *_in("distributed.algorithms.ddp_comm_hooks.default_hooks", "allreduce_hook bf16_compress_hook fp16_compress_hook"),
+    *_in("distributed.algorithms.ddp_comm_hooks.post_localSGD_hook", "PostLocalSGDState post_localSGD_hook"),
+    *_in("distributed.algorithms.model_averaging.averagers", "ModelAverager PeriodicModelAverager"),
+    *_in("distributed._composable", "checkpoint contract fully_shard replicate"),
+    *_in("distributed._composable.fsdp", "FSDPModule MixedPrecisionPolicy fully_shard"),
+    *_in("distributed._tensor", "DTensor DeviceMesh Partial Replicate Shard distribute_module distribute_tensor"),
+    *_in("distributed.fsdp.api", "FullStateDictConfig ShardedStateDictConfig ShardingStrategy StateDictType"),
+    *_in("distributed.fsdp.fully_sharded_data_parallel", "FullyShardedDataParallel MixedPrecision ShardingStrategy"),
+    *_in("distributed.fsdp.sharded_grad_scaler", "ShardedGradScaler"),
+    *_in(
+        "distributed.fsdp.wrap",
+        """
+        CustomPolicy ModuleWrapPolicy always_wrap_policy enable_wrap lambda_auto_wrap_policy
+        size_based_auto_wrap_policy transformer_auto_wrap_policy wrap
+        """,
+    ),
+    *_in("distributed.rpc.api", "_all_gather get_worker_info rpc_async rpc_sync"),
+    *_in("distributed.run", "main run"),
+    *_in(
         "distributed.device_mesh",
         """
         DeviceMesh init_device_mesh

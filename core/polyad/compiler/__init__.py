@@ -6,6 +6,9 @@ recording.py  a run that is recorded
 matching.py   a run that is compared with recordings, and answered by tensors that are computed later
 answering.py  the source that compares one call, and answers it
 tape.py       a stretch of a run as one function over arrays
+writing.py    the source of that function
+fusion.py     chains of ops in it as one kernel
+passes.py     backward passes that begin outside of the function
 explaining.py what became of a function, in words
 settings.py   the switches of PyTorch's compiler, which are kept and not read
 """

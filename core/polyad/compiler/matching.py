@@ -43,6 +43,7 @@ from .recording import (
     memory_number,
 )
 from .tape import give_up, tape_for
+from .writing import LEFT_HISTORY
 
 
 class Branches:
@@ -63,20 +64,20 @@ class Branches:
         self.tail = False
         self._calls: list[tuple[Call, Branches]] = []
 
-    def add(self, recording: Recording) -> bool:
-        """Add a recording that begins here; whether it differs from those that are known."""
-        here, new = self, False
+    def add(self, recording: Recording) -> Recording | None:
+        """Add a recording that begins here; gives one of the same calls, whose place it takes."""
+        here, same = self, True
         for at, call in enumerate(recording.calls):
             known, after = next(((one, after) for one, after in here._calls if one.same_as(call)), (None, None))
             if known is None or after is None:
-                known, after, new = call, Branches(here.depth + 1, recording), True
+                known, after, same = call, Branches(here.depth + 1, recording), False
                 here._calls.append((call, after))
                 here.steps.append((call.op, step_of(call, after)))
             recording.calls[at] = known
             here = after
-        new = new or not here.tail
-        here.tail = True
-        return new
+        replaced = here.recording if same and here.tail else None
+        here.recording, here.tail = recording, True
+        return replaced
 
     def loosen(self, place: int, args: tuple[Any, ...]) -> None:
         """Take *args*, in which some numbers are free, for those of the call at *place*."""
@@ -132,6 +133,8 @@ class Run(Mode):
     Attributes:
         matching: whether all calls so far were in a recording.
         gains: whether a tape left work out.
+        ended: the recording that it is like to the end.
+        left_history: whether it had no tape since it left history.
         looser: the call that the run differed from in numbers alone, with these freed.
         ends: why the stretches ended, with how many calls they had and whether a tape ran them.
     """
@@ -141,7 +144,8 @@ class Run(Mode):
 
     def __init__(self, begin: Branches, most: int, lock: Any, whole: bool = False, strict: bool = False) -> None:
         self.matching = True
-        self.gains = False
+        self.gains = self.left_history = False
+        self.ended: Recording | None = None
         self.ends: list[Stretch] = []
         self.differed = ""
         self.looser: tuple[Branches, int, Any] | None = None
@@ -205,6 +209,7 @@ class Run(Mode):
         with self._lock:
             try:
                 self._finish("the end")
+                self.ended = self._here.recording if self.matching and self._here.tail else None
             finally:
                 self._known.clear()
                 self._numbers.clear()
@@ -441,6 +446,7 @@ class Run(Mode):
         alive = tuple([array.number for array in self._promised if array.array is None and array.tensor() is not None])
         tape, reason = tape_for(recording, begin, end, alive)
         if tape is None:
+            self.left_history = self.left_history or reason.startswith(LEFT_HISTORY)
             return 0, reason
         failed = tape.run(self)
         self.gains = self.gains or tape.gains

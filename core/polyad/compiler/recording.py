@@ -489,13 +489,88 @@ class Recorder(Capture):
             while at is not None:
                 found.numbers[at] = number
                 at = draft.seen[at].earlier
-        self._alive.clear()
-        self._met.clear()
         return found
+
+    # ------------------------------------------------------------------------------------------------ passes
+
+    def has_made(self, tensor: Tensor) -> bool:
+        """Whether the run has made *tensor*."""
+        number = self._slots.get(id(tensor))
+        return number is not None and number not in self._outside
+
+    def is_outside(self, tensor: Tensor) -> bool:
+        """Whether the run has met *tensor*, and has not made it."""
+        return self._slots.get(id(tensor)) in self._outside
+
+    def number_of(self, tensor: Tensor) -> int:
+        """The number of a tensor that the run has met."""
+        return self._slots[id(tensor)]
+
+    def history_of(self, number: int) -> Any:
+        """The node of the tensor with that number."""
+        return self._met[number]._node
+
+    def let_go(self, tensor: Tensor) -> None:
+        """Know another tensor in the place of *tensor*, which may be freed then."""
+        twin: Tensor = object.__new__(Tensor)
+        for name in ("_array", "_type", "_node", "_storage", "_view", "_grad"):
+            setattr(twin, name, getattr(tensor, name))
+        for table in (self._numbers, self._slots):
+            table[id(twin)] = table.pop(id(tensor))
+        for known in (self._by_array, self._by_history):
+            known.update({key: twin for key, one in known.items() if one is tensor})  # type: ignore[misc]
+        for held in (self._met, self._with_grad, self._alive):
+            held[:] = [twin if one is tensor else one for one in held]
+
+    def are_new(self, tensors: list[Tensor]) -> bool:
+        """Whether the run knows nothing of *tensors*, which are several, nor of their memory."""
+        arrays = {id(one._array if one._storage is None else one._storage._array) for one in tensors}
+        known = self._memory_by_array.keys() | self._by_array.keys()
+        return len(arrays) == len(tensors) and known.isdisjoint(arrays | {id(one._array) for one in tensors})
+
+    def record_pass(self, roots: list[Any], leaves: list[Tensor], gradients: list[Tensor]) -> tuple[Any, Any]:
+        """Record a pass after the run. Gives the gradients of *leaves*, or None if it used what the run does not know,
+        and from which node of the graph to which the pass goes.
+        """
+        first, self._inside = len(self._draft.nodes), True
+        with self:
+            found = GRAD.through_modes(roots, leaves, gradients, True, False, True, True, False, False)
+        nodes = first, len(self._draft.nodes)
+        known = not any(node.op in (BACKWARD, GRAD) for node in self._draft.nodes[first:])
+        return found if known else None, nodes
 
 
 def _exchanged(one: Any, other: Any, leaf: Any) -> Any:
     return other if leaf is one else leaf
+
+
+class Way(NamedTuple):
+    """How gradients arrive: at which of the results, and how each lies in memory."""
+
+    places: tuple[int, ...]
+    layouts: tuple[Any, ...]
+
+
+class Passing(NamedTuple):
+    """A pass through a run's history, in the run's graph.
+
+    Attributes:
+        roots: numbers of the tensors at which gradients may arrive.
+        way: how they arrive.
+        seeds: values of the gradients that arrive.
+        leaves: numbers of the tensors that get gradients.
+        results: values of these; None where none arrives.
+        nodes: from which node to which.
+        overlaps: for each root the places of those that need tensors which a pass from it frees.
+    """
+
+    roots: tuple[int, ...]
+    way: Way
+    seeds: tuple[int, ...]
+    leaves: tuple[int, ...]
+    results: tuple[int | None, ...]
+    nodes: tuple[int, int]
+    overlaps: tuple[frozenset[int], ...]
 
 
 class Recording:
@@ -509,6 +584,10 @@ class Recording:
         spent: for tensors whose history a backward pass used up: the call that made it, and the pass.
         most: how many tensors have numbers.
         tapes: what runs stretches of it, see `polyad.compiler.tape`.
+        passing: a backward pass through what it returned, see `polyad.compiler.passes`.
+        watched: gives the node that waits for such a pass, while it exists.
+        passable: whether passes through it can be recorded.
+        missed: whether another pass came.
     """
 
     def __init__(self) -> None:
@@ -521,6 +600,13 @@ class Recording:
         self.spent: dict[int, tuple[int, int]] = {}
         self.tapes: dict[Any, Any] = {}
         self.most = 0
+        self.passing: Passing | None = None
+        self.watched: Callable[[], Any] = lambda: None
+        self.passable = self.missed = False
+
+    def waits(self, left_history: bool) -> bool:
+        """Whether a pass is to be recorded, of a run that has left history without or with a pass."""
+        return self.passable and (self.missed or (left_history and self.passing is None))
 
     def add(self, call: Call, nodes: tuple[int, int]) -> None:
         """One more call, with its nodes in the graph, from and to."""

@@ -15,6 +15,7 @@ from ..graph.structure import leaves_of
 from ..tensor import Tensor
 from .entry import CompiledForward
 from .matching import Branches, Run
+from .passes import watch
 from .recording import Recorder, Recording, Unfit
 
 MOST = 8
@@ -107,14 +108,16 @@ class Region:
             name = getattr(self.function, "__qualname__", type(self.function).__qualname__)
             self.look(recorder.graph_of(name, result), leaves_of((args, kwargs), Tensor))
         try:
+            if not recorder.unfit:
+                watch(recorder, result)
             recording = recorder.done()
         except Unfit as reason:
             if program.tries >= self.most or not program.recordings:
                 program.plain = str(reason)
             return result
         with self._lock:
-            if program.branches.add(recording):
-                program.recordings.append(recording)
+            replaced = program.branches.add(recording)
+            program.recordings = [one for one in program.recordings if one is not replaced] + [recording]
             program.wants = False
         return result
 
@@ -153,6 +156,8 @@ class Region:
                     f"at {run.differed}; it runs op by op from now on",
                     UserWarning,
                 )
+        elif run.ended is not None and run.ended.waits(run.left_history):
+            program.wants = run.ended.watched() is None and program.tries < self.most
         elif program.runs >= 2 and not program.gains:
             reasons = [stretch.reason for stretch in run.ends if stretch.reason]
             program.plain = reasons[0] if reasons else "no calls become one kernel, and no backward is in it"

@@ -7,8 +7,12 @@ from typing import Any
 
 from .. import amp
 from ..base.dtypes import DType, float16
+from ..compatibility.absent import lacking
 
 __all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd"]
+
+__path__: list[str] = []  # modules of aliases are found in it: see `polyad.compatibility.aliases`
+__getattr__ = lacking(__name__)
 
 
 class autocast(amp.autocast):

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from ..backend.interface import Signature, TensorType
 from ..backend.preparation import flat
-from ..base.dtypes import BOOL, FLOATING, INTEGER, DType, bool_, get_default_dtype, int64, result_dtype
+from ..base.dtypes import BOOL, FLOATING, INTEGER, DType, bool_, float64, get_default_dtype, int64, result_dtype
 from ..errors import UnsupportedDType
 
 
@@ -58,6 +58,11 @@ def promoted_float(types: Signature, params: Mapping[str, Any]) -> Typing:
     if dtype.category < FLOATING:
         dtype = get_default_dtype()
     return Typing((dtype,) * len(types), (dtype,))
+
+
+def widest(type_: TensorType) -> DType:
+    """float64, or on a device without it the tensor type's own dtype."""
+    return float64 if float64 in type_.backend.capabilities(type_.device).dtypes else type_.dtype
 
 
 def comparison(types: Signature, params: Mapping[str, Any]) -> Typing:

@@ -135,9 +135,11 @@ class WorkFuture(Future[Any]):
 
     def done(self) -> bool:
         """Whether the operation has ended."""
-        return super().done() or self._work.is_completed()
+        if not super().done() and self._work.is_completed():
+            self._bring()
+        return super().done()
 
-    def _await(self) -> None:
+    def _bring(self) -> None:
         if not super().done():
             try:
                 self.set_result(self._work.result())

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from .. import functions as F, linalg
 from ..base.dtypes import finfo
 from ..base.shapes_and_strides import Size
+from ..compatibility.absent import lacking
 from ..errors import ArgumentError
 from ..ops.nn.activation.smooth import logsigmoid, softplus
 from ..ops.nn.padding import pad
@@ -52,6 +53,8 @@ __all__ = [
     "Transform",
     "identity_transform",
 ]
+
+__getattr__ = lacking(__name__)
 
 
 class ExpTransform(Transform):

@@ -9,6 +9,7 @@ from typing import Any
 from .. import functions as F
 from ..arguments import check_dims, check_within, explain
 from ..base.dtypes import finfo, get_default_dtype
+from ..compatibility.absent import lacking
 from ..errors import ArgumentError
 from ..history.grad_mode import enable_grad
 from ..ops.nn.activation.softmax import softmax
@@ -24,6 +25,8 @@ __all__ = [
     "tril_matrix_to_vec",
     "vec_to_tril_matrix",
 ]
+
+__getattr__ = lacking(__name__)
 
 euler_constant = 0.57721566490153286061
 """The Euler-Mascheroni constant."""

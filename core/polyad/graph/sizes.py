@@ -174,8 +174,11 @@ class _Fixing:
             exchanged(one, nbytes=self.ends[one.number] if one.nbytes == captured[one.number] else one.nbytes)
             for one in graph.storages
         ]
+        values = [self.known.values[value.number] for value in graph.values]
+        places = [storages[value.storage.number] for value in values]
         values = [
-            exchanged(self.known.values[value.number], storage=storages[value.storage.number]) for value in graph.values
+            value if value.storage == place else exchanged(value, storage=place)
+            for value, place in zip(values, places, strict=True)
         ]
         constants = [exchanged(one, value=values[one.value.number]) for one in graph.constants]
         return Graph(
@@ -186,15 +189,18 @@ class _Fixing:
     def add(self, value: Value, layout: Layout) -> None:
         place = value.storage
         end = self.ends[place.number] = max(self.ends.get(place.number, 0), end_of(value.dtype, layout))
-        storage = Storage(place.number, max(end, place.nbytes), place.device, place.role)
-        self.known.values[value.number] = exchanged(value, layout=layout, storage=storage, general=None)
+        if value.general is not None or end > place.nbytes or layout != value.layout:
+            storage = Storage(place.number, max(end, place.nbytes), place.device, place.role)
+            value = exchanged(value, layout=layout, storage=storage, general=None)
+        self.known.values[value.number] = value
 
     def node(self, at: int, node: Node) -> Node:
         wanted = [symbol for number in node.results for symbol in self.derived.get(number, ())]
         args = node.args
         if node.bodies:
             args = replace(args, Graph, lambda body: fixed(body, self.sizes))
-        new = exchanged(node, args=self.evaluated(args, at, node))
+        args = self.evaluated(args, at, node)
+        new = node if args is node.args else exchanged(node, args=args)
         if wanted or (isinstance(node.op, Op) and node.op.kind == "view"):
             self.by_rules(at, new, wanted)
         for number in node.makes:

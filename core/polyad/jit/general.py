@@ -21,7 +21,7 @@ from typing import Any, Literal, TypeAlias
 from ..base.shapes_and_strides import Layout
 from ..base.state import warn_user
 from ..errors import ArgumentError, ArgumentTypeError, BakedSize, PolyadError, ShapeError
-from ..graph.expressions import Expression, Repeat, SizeRef, evaluated, names_of, solved
+from ..graph.expressions import Expression, SizeRef, evaluated, names_of, solved
 from ..graph.graph import Graph, nodes_within
 from ..graph.parsing import is_free
 from ..graph.sizes import dense_strides, lie_alike, remembered, sizes_in_words
@@ -133,9 +133,19 @@ class _Calls:
 
 def _makes_the_same_calls(one: Graph, other: Graph) -> bool:
     """Whether two captures of one example have the same calls and shapes."""
-    if [node.op.name for node in one] != [node.op.name for node in other] or len(one.values) != len(other.values):
+    if _names(one) != _names(other) or len(one.values) != len(other.values):
         return False
     return all(a.shape == b.shape for a, b in zip(one.values, other.values, strict=True))
+
+
+def _names(graph: Graph) -> list[str]:
+    """The ops that are called."""
+    return [node.op.name for node in nodes_within(graph)]
+
+
+def _lengths(graph: Graph) -> list[int]:
+    """How many items the arguments have that are lists."""
+    return [len(arg) for node in nodes_within(graph) for arg in node.args if isinstance(arg, tuple)]
 
 
 class _Generalising:
@@ -234,24 +244,20 @@ class _Generalising:
         rows = self.rows()
         for sizes in rows[: len(self.example) + 1] if few else rows:
             self.capture(sizes)
-        unifying = self.unifying()
-        graph = unifying.graph()
-        if few:
-            return graph
-        large = {} if self.data else self.large(graph)
+        large = {} if self.data or few else self.large()
         if large and large not in rows:
             try:
                 self.capture(large)
             except BakedSize:
                 if not self.bounded:
                     raise
-            unifying = self.unifying()
-            graph = unifying.graph()
-        while (more := self.deciding(unifying.fitting.doubts)) is not None:
+        unifying = self.unifying()
+        graph = unifying.graph()
+        while not few and (more := self.deciding(unifying.fitting.doubts)) is not None:
             self.capture(more)
             unifying = self.unifying()
             graph = unifying.graph()
-        for one, sizes in self.captures:
+        for one, sizes in () if few else self.captures:
             _hold_against(graph, one, sizes)
         return graph
 
@@ -259,13 +265,15 @@ class _Generalising:
         originals = {id(twin): tensor for twins in self.twins for twin, tensor in twins.pairs}
         return Unifying(self.captures, self.symbols, self.dims, self.ranges, originals)
 
-    def large(self, graph: Graph) -> dict[str, int]:
-        """Sizes that would take too much time and memory with data. All symbols together must still be sizes of a
-        tensor; a call that is repeated over time is so in Python, too.
+    def large(self) -> dict[str, int]:
+        """Sizes that would take too much time and memory with data; none if the captures differ as it is. All symbols
+        together must still be sizes of a tensor; a call that is repeated over time is so in Python, too.
         """
-        largest = int(2 ** (50 / (len(self.example) + 2))) // 2 * 2
-        if any(leaves_of(node.args, Repeat) for node in nodes_within(graph)):
-            largest = 64
+        first, others = self.captures[0][0], [graph for graph, _ in self.captures[1:]]
+        if any(_names(other) != _names(first) for other in others):
+            return {}
+        repeats = any(_lengths(other) != _lengths(first) for other in others)
+        largest = 64 if repeats else int(2 ** (50 / (len(self.example) + 2))) // 2 * 2
         found = {}
         for at, name in enumerate(self.example):
             most = self.ranges.get(name, (0, None))[1]
@@ -302,7 +310,7 @@ class _Generalising:
         if self.bounded:
             wanted = [*dict.fromkeys((first - 1, first // 2 + 1, first - 2)), first + 1, first + 2]
         others = [one for one in wanted if max(least, 2) <= one <= largest and one != first]
-        found = [first, *others[:2]]
+        found = [first, *others[: 2 if self.data or self.bounded else 1]]  # else there are large ones
         ends = [one for one in (least, most) if one is not None and 2 <= one <= max(LARGEST_END, 8 * size)]
         return [*found, *[one for one in ends if one not in found]]
 
@@ -443,8 +451,8 @@ class _Trying:
         return [group for group in places.values() if len(group) > 1]
 
     def apart(self, group: list[tuple[str, int]]) -> list[Group]:
-        """The sizes that dimensions of size 1 are: each of its own, if need be as large as the first or broadcast to
-        it; or all the same; or none.
+        """The sizes that dimensions of size 1 are: one each, if need be as large as the first or broadcast to it;
+        or all the same; or none.
         """
         single, first = [[place] for place in group], _symbol(group)
         if not all(self.holds([one]) for one in single):

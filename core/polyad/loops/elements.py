@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ..base.dtypes import DType
 from ..base.shapes_and_strides import Strides
-from ..codegen.expression import Expression, Iota, Local, Operand, where
+from ..codegen.expression import Expression, Iota, Local, Operand, invariant_parts, where
 from . import nodes
 from .nodes import ONE, ZERO, Body, Compute, If, Index, Let, Load, Loop, Node, Store, at, geometry, least, number, var
 
@@ -40,12 +40,16 @@ def elements(
     strides = {f"at{n}": [geometry(base + 2 + dim) for dim in range(rank - 1)] for n, base in enumerate(bases)}
     body += nodes.recover("row", [geometry(4 + dim) for dim in range(rank - 1)], strides)
 
+    def load(n: int, j: Index, many: Index, packed: bool = False) -> Load:
+        place = at(var(f"at{n}"), j, apart[n])
+        return Load(operands[n - results], f"in{n - results}", place, apart[n], many, packed and apart[n] == ONE)
+
+    # Compilers do not know that what is written does not change what is read: they would compute it again and again.
+    steady = [n for n in range(results, count) if apart[n] == ZERO] if on_cpu and lanes == 1 and inner else []
+
     def take(j: Index, many: Index, packed: bool) -> Body:
         """A vector, or an element of a pack."""
-        found: list[Node] = []
-        for n, operand in enumerate(operands, results):
-            place = at(var(f"at{n}"), j, apart[n])
-            found.append(Load(operand, f"in{n - results}", place, apart[n], many, packed and apart[n] == ONE))
+        found: list[Node] = [load(n, j, many, packed) for n in range(results, count) if n not in steady]
         found.append(Compute(tuple(expressions)))
         for n, expression in enumerate(expressions):
             place = at(var(f"at{n}"), j, apart[n])
@@ -57,6 +61,10 @@ def elements(
     step = take(var("j"), var("m") if lanes > 1 else ONE, False)
     if lanes > 1:
         step = (rest_of_vector(lanes), *step)
+    if steady:
+        changing = {operands[n - results] for n in range(results, count) if n not in steady}
+        body += [load(n, first, ONE) for n in steady]
+        body.append(Compute(tuple(invariant_parts(expressions, changing.__contains__))))
     # On a GPU, a loop is only over what a pack leaves.
     kind = nodes.ROLLED if not on_cpu else nodes.VECTOR if inner is not None else nodes.SERIAL
     body.append(Loop(kind, "j", first, last, step, lanes))

@@ -96,3 +96,9 @@ def parse_to(
             fix="cast single buffers with register_buffer, or all members with Module.type",
         )
     return device, dtype, non_blocking, memory_format
+
+
+def parsed_to(*args: Any, **kwargs: Any) -> tuple[Device | None, DType | None, bool, MemoryFormat | None]:
+    """The arguments of `Module.to` as (device, dtype, non_blocking, memory_format), the device as an object."""
+    device, *rest = parse_to(args, kwargs)
+    return (None if device is None else Device(device), *rest)  # type: ignore[return-value]

@@ -15,6 +15,7 @@ from .. import linalg, special
 from ..arguments import check_choice, check_dims, check_divisible, check_type, explain
 from ..base.dtypes import float32, float64
 from ..base.state import warn_user
+from ..compatibility.absent import lacking
 from ..devices import registry
 from ..errors import ArgumentError
 from ..functions import empty, rand
@@ -40,6 +41,8 @@ __all__ = [
     "xavier_uniform_",
     "zeros_",
 ]
+
+__getattr__ = lacking(__name__)
 
 _CONVOLUTIONS = ("conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d")
 _GAINS = {

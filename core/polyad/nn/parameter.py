@@ -13,12 +13,15 @@ from typing import Any, TypeGuard
 from ..arguments import check_type
 from ..base.device import Device
 from ..base.dtypes import DType
+from ..compatibility.absent import lacking
 from ..dispatch.overriding import SEEN, disabled
 from ..errors import AutogradError, PolyadError
 from ..ops.creation.factories import empty
 from ..tensor import Tensor
 
 __all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "is_lazy"]
+
+__getattr__ = lacking(__name__)
 
 
 class ParameterMeta(type):

@@ -27,6 +27,7 @@ from ..base.kinds import State
 from ..base.memory_formats import strided
 from ..base.shapes_and_strides import has_internal_overlap
 from ..base.state import state as thread, user_line, warn_user
+from ..compatibility.absent import lacking
 from ..dispatch.modes import Mode, Setting
 from ..dispatch.overriding import DISPATCHED, class_dispatch, dispatching, watching
 from ..errors import ArgumentError, ArgumentTypeError, NotSupported, PolyadError, describe
@@ -39,6 +40,8 @@ from .sparse_gradients import SparseGradient
 from .step_hooks import ON_ALL, register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
 __all__ = ["MissingKey", "Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]
+
+__getattr__ = lacking(__name__)
 
 Params = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
 Step = TypeVar("Step", bound=Callable[..., Any])

@@ -29,6 +29,7 @@ from typing import IO, Any
 
 from ..base.device import Device
 from ..base.state import warn_user
+from ..compatibility.absent import lacking
 from ..errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -96,6 +97,8 @@ __all__ = [
     "skip_data",
     "validate_cuda_device",
 ]
+
+__getattr__ = lacking(__name__)
 
 FileLike = str | os.PathLike[str] | IO[bytes]
 MapLocation = str | Device | Mapping[str, Any] | Callable[[Tensor, str], Any] | None

@@ -56,6 +56,14 @@ class TensorType(type):
     device_type: str
     is_cuda: bool
 
+    def __new__(cls, name: str, bases: tuple[type, ...], members: dict[str, Any]) -> Any:
+        """A type; TypeError for a class that is derived from one, since its instances would not be of it."""
+        if bases:
+            raise ArgumentTypeError(
+                f"{name}: {bases[0].__name__} cannot be a base class", fix="derive the class from polyad.Tensor"
+            )
+        return super().__new__(cls, name, bases, members)
+
     def __call__(cls, *data: Any, size: Any = None, device: Any = None) -> Tensor:
         """A tensor of data, or zeros of a size, in the type's dtype and on its device; as ``Tensor(...)``."""
         where = registry.resolve_device(cls.device_type if device is None else device)

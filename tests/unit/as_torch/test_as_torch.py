@@ -7,6 +7,8 @@ import importlib.metadata
 import importlib.util
 import subprocess
 import sys
+import threading
+import time
 import types
 from collections.abc import Iterator
 from pathlib import Path
@@ -83,6 +85,49 @@ def test_another_torch_that_is_imported_is_told(monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(ImportError, match=r"another torch is imported\n    torch  /elsewhere/torch/__init__\.py"):
         as_torch.install()
     assert not as_torch.is_installed()
+
+
+def test_parts_that_a_failed_import_has_left_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch.version", types.ModuleType("torch.version"))
+    with pytest.raises(ImportError, match=r"imported in part\n    torch\.version"):
+        as_torch.install()
+    assert not as_torch.is_installed()
+
+
+def test_threads_install_it_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    barrier = threading.Barrier(8)
+
+    def pytorch() -> None:  # where a thread that waits would let the others in
+        time.sleep(0.01)
+
+    def install() -> None:
+        barrier.wait()
+        as_torch.install()
+
+    monkeypatch.setattr(as_torch, "_pytorch", pytorch)
+    threads = [threading.Thread(target=install) for _ in range(8)]
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert sum(type(finder).__module__ == "polyad.as_torch.finding" for finder in sys.meta_path) == 1
+    finally:
+        as_torch.uninstall()
+
+
+def test_what_was_made_before_is_what_torch_makes(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = polyad.nn.Linear(2, 1)
+    monkeypatch.setattr(as_torch, "_pytorch", lambda: None)
+    as_torch.install()
+    try:
+        import torch
+
+        assert isinstance(before, torch.nn.Linear)
+        before(torch.ones(1, 2)).sum().backward()
+        assert before.weight.grad.tolist() == [[1.0, 1.0]]
+    finally:
+        as_torch.uninstall()
 
 
 def test_pytorch_that_is_installed_is_left_alone_with_a_warning(

@@ -282,3 +282,27 @@ def test_types_of_storages_at_pytorchs_path() -> None:
     assert storage.UntypedStorage is polyad.UntypedStorage
     assert storage.TypedStorage is polyad.TypedStorage
     assert isinstance(polyad.ones(2).untyped_storage(), storage.UntypedStorage)
+
+
+@pytest.mark.filterwarnings("ignore:storage")
+def test_a_tensor_of_bytes_reads_them_as_the_dtype_that_is_given() -> None:
+    x = polyad.tensor([1.5, -2.0])
+    assert polyad.tensor(x.untyped_storage(), dtype=polyad.float32).tolist() == [1.5, -2.0]
+    assert polyad.as_tensor(x.untyped_storage(), dtype=polyad.int16).tolist() == x.view(polyad.int16).tolist()
+    assert polyad.tensor(x.untyped_storage()).tolist() == x.view(polyad.uint8).tolist()
+    assert x.storage().__sizeof__() - polyad.empty(0).storage().__sizeof__() == 8
+
+
+@pytest.mark.parametrize("size", [0, 3])
+def test_storages_without_elements_give_none(size: int) -> None:
+    for stored in (
+        polyad.TypedStorage(size, dtype=polyad.float32, device="meta"),
+        polyad.UntypedStorage(size, device="meta"),
+    ):
+        with pytest.raises(NotImplementedError, match="no elements"):
+            stored[0]
+
+
+def test_types_are_no_base_classes() -> None:
+    with pytest.raises(TypeError, match="cannot be a base class"):
+        type("Mine", (polyad.FloatTensor,), {})

@@ -135,6 +135,33 @@ class TestRegistration:
         with pytest.raises(TypeError, match=r"'other' takes|module is str, not a Module"):
             getattr(block, register)("other", "text")
 
+    def test_assignment_goes_by_a_method_that_a_program_replaced(self, monkeypatch):
+        seen = []
+        register = nn.Module.register_parameter
+
+        def moved(module, name, param):
+            seen.append(name)
+            register(module, name, nn.Parameter(param.to("meta")))
+
+        monkeypatch.setattr(nn.Module, "register_parameter", moved)
+        layer = nn.Linear(2, 3)
+        assert seen == ["weight", "bias"]
+        assert {one.device.type for one in layer.parameters()} == {"meta"}
+        layer.extra = 1
+        layer.extra = nn.Parameter(polyad.ones(1))
+        assert layer.extra.device.type == "meta"
+        assert [name for name, _ in layer.named_parameters()] == ["weight", "bias", "extra"]
+
+    def test_assignment_goes_by_the_method_of_a_subclass(self):
+        class Doubled(nn.Module):
+            def register_buffer(self, name, tensor, persistent=True):
+                super().register_buffer(name, 2 * tensor, persistent)
+
+        module = Doubled()
+        module.mean = nn.Buffer(polyad.ones(2), persistent=False)
+        assert module.mean.tolist() == [2, 2]
+        assert not module.state_dict()
+
     def test_register_parameter_refuses_a_tensor(self, block):
         with pytest.raises(TypeError, match="Parameter"):
             block.register_parameter("other", polyad.ones(1))

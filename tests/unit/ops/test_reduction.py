@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -187,6 +189,14 @@ def test_a_variance_without_freedom_warns():
         assert polyad.isnan(polyad.var(polyad.ones(1)))
     with pytest.warns(UserWarning, match="no degree of freedom"):
         assert polyad.std(polyad.tensor([1.0, 2.0]), correction=3).item() == float("inf")
+
+
+@pytest.mark.parametrize("size", [1e20, 1e-30])
+@pytest.mark.parametrize("count", [10, 3000])
+def test_squares_of_a_standard_deviation_may_leave_the_range(size, count):
+    x = polyad.ones(count) * size
+    x[0] = -size
+    assert x.std(correction=0).item() == pytest.approx(size * 2 * math.sqrt(count - 1) / count, rel=1e-5)
 
 
 @pytest.mark.parametrize("name", ["sum", "mean", "amax", "prod", "any", "var", "logsumexp", "cumsum", "cummax"])

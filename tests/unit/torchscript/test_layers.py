@@ -6,7 +6,7 @@ import pytest
 
 import polyad as torch
 from polyad import nn
-from polyad.torchscript.library.functional import FUNCTIONS
+from polyad.torchscript.library.table import FUNCTIONS
 from polyad.torchscript.modules.functions import ScriptFunction
 
 LAYERS = {
@@ -52,7 +52,7 @@ LAYERS = {
 
 
 def leaves(value):
-    return [leaf for part in value for leaf in leaves(part)] if isinstance(value, tuple) else [value]
+    return [leaf for part in value for leaf in leaves(part)] if isinstance(value, (tuple, list)) else [value]
 
 
 @pytest.mark.parametrize("training", [True, False])
@@ -114,19 +114,98 @@ FUNCTION_CALLS = {
     "dropout": [("0.5, False", torch.randn(5)), ("0.5", torch.randn(50))],
     "dropout2d": [("0.5", torch.randn(2, 8, 3, 3))],
     "dropout3d": [("0.5", torch.randn(2, 8, 2, 2, 2))],
+    "dropout1d": [("0.5", torch.randn(8, 3)), ("0.5, inplace=True", torch.randn(2, 8, 3))],
     "alpha_dropout": [("0.5, False", torch.randn(5))],
+    "feature_alpha_dropout": [("0.5, True", torch.randn(2, 8, 3))],
+    "gumbel_softmax": [("", torch.randn(4, 3)), ("0.5, True", torch.randn(4, 3))],
+    "local_response_norm": [("3", torch.randn(2, 5, 4)), ("2, 0.1, 0.5, 2.0", torch.randn(2, 5, 4))],
+    "rms_norm": [("[4]", torch.randn(3, 4)), ("[4], eps=0.1", torch.randn(3, 4))],
+    "unfold": [("2", torch.randn(1, 2, 5, 5)), ("(2, 3), 1, 1, 2", torch.randn(1, 2, 5, 5))],
+    "fold": [("(3, 3), 2", torch.randn(1, 8, 4))],
+    "interpolate": [
+        ("scale_factor=2.0", torch.randn(1, 2, 4)),
+        ("size=(3, 5), mode='bilinear', align_corners=True", torch.randn(1, 2, 4, 4)),
+        ("scale_factor=0.5, mode='bicubic', antialias=True", torch.randn(1, 2, 4, 4)),
+        ("size=6, mode='nearest-exact'", torch.randn(1, 2, 4, 4)),
+        ("scale_factor=(1.5, 2.0), mode='area', recompute_scale_factor=True", torch.randn(1, 2, 4, 4)),
+        ("scale_factor=2.0, mode='trilinear'", torch.randn(1, 1, 2, 2, 2)),
+    ],
+    "upsample": [("scale_factor=2.0", torch.randn(1, 2, 4))],
+    "upsample_nearest": [("scale_factor=2.0", torch.randn(1, 2, 4))],
+    "upsample_bilinear": [("size=6", torch.randn(1, 2, 4, 4))],
+    "grid_sample": [("", torch.randn(2, 3, 4, 4), torch.rand(2, 3, 3, 2)),
+                    ("'nearest', 'border', True", torch.randn(2, 3, 4, 4), torch.rand(2, 3, 3, 2) * 3 - 1)],
+    "affine_grid": [("(2, 3, 4, 5)", torch.randn(2, 2, 3)), ("[2, 3, 4, 5], True", torch.randn(2, 2, 3))],
+    **{
+        f"lp_pool{ndim}d": [("2.0, 2", torch.rand(1, 2, *(4,) * ndim)), ("3.0, 2, 1", torch.rand(1, 2, *(4,) * ndim))]
+        for ndim in (1, 2, 3)
+    },
+    **{
+        f"{kind}max_pool{ndim}d{with_indices}": [
+            ("2", torch.rand(1, 2, *(4,) * ndim)), ("2, return_indices=True", torch.rand(1, 2, *(4,) * ndim)),
+        ]
+        for ndim in (1, 2, 3) for kind, with_indices in (("", ""), ("adaptive_", ""), ("", "_with_indices"))
+    },
+    **{
+        f"max_unpool{ndim}d": [("2", torch.rand(1, 2, *(2,) * ndim), torch.arange(2**ndim).expand(1, 2, -1).reshape(
+            1, 2, *(2,) * ndim))]
+        for ndim in (1, 2, 3)
+    },
+    "poisson_nll_loss": [("", torch.randn(4), torch.rand(4)),
+                         ("full=True, reduction='sum'", torch.randn(4), torch.rand(4) * 4)],
+    "gaussian_nll_loss": [("", torch.randn(4), torch.randn(4), torch.rand(4)),
+                          ("full=True, reduction='none'", torch.randn(4, 2), torch.randn(4, 2), torch.rand(4)),
+                          ("0.5", torch.randn(4), torch.randn(4))],
+    "soft_margin_loss": [("size_average=False", torch.randn(4), torch.tensor([1.0, -1, 1, -1]))],
+    "multilabel_margin_loss": [("", torch.randn(2, 3), torch.tensor([[0, 2, -1], [1, -1, 0]]))],
+    "multilabel_soft_margin_loss": [("", torch.randn(4, 3), torch.rand(4, 3).round()),
+                                    ("reduce=False", torch.randn(4, 3), torch.rand(4, 3), torch.rand(3))],
+    "multi_margin_loss": [("", torch.randn(4, 3), torch.tensor([0, 2, 1, 1])),
+                          ("p=2, margin=0.5, reduction='none'", torch.randn(4, 3), torch.tensor([0, 2, 1, 1]))],
+    "margin_ranking_loss": [("0.5", torch.randn(4), torch.randn(4), torch.tensor([1.0, -1, 1, -1]))],
+    "hinge_embedding_loss": [("", torch.randn(4), torch.tensor([1.0, -1, 1, -1]))],
+    "cosine_embedding_loss": [("0.2", torch.randn(4, 3), torch.randn(4, 3), torch.tensor([1, -1, 1, -1]))],
+    "triplet_margin_loss": [("swap=True", torch.randn(4, 3), torch.randn(4, 3), torch.randn(4, 3))],
+    "ctc_loss": [("[6, 5], [2, 1]", torch.randn(6, 2, 4).log_softmax(2), torch.tensor([[1, 2], [3, 1]]))],
 }  # fmt: skip
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("name", [name for name in FUNCTIONS if name.startswith("nn.")])
 def test_a_function_in_a_program(name: str) -> None:
-    for options, *tensors in FUNCTION_CALLS[name]:
+    for options, *tensors in FUNCTION_CALLS[name.rpartition(".")[2]]:
         names = ", ".join(f"t{k}" for k in range(len(tensors)))
-        call = f"torch.nn.functional.{name}({names}{', ' + options if options else ''})"
+        call = f"torch.{name}({names}{', ' + options if options else ''})"
         unit = torch.jit.CompilationUnit(f"def f({names}):\n    return {call}")
         found = []
         for run in (unit.f, eval(f"lambda {names}: {call}", {"torch": torch})):
             torch.manual_seed(2)
             found.append(run(*[one.clone() for one in tensors]))
-        torch.testing.assert_close(*found)
+        torch.testing.assert_close(*[leaves(one) for one in found])
+        assert "ops.polyad" not in unit.f.code
+
+
+def of_the_main_namespace(x: torch.Tensor, y: torch.Tensor, wave: torch.Tensor):
+    return (
+        torch.stft(wave, 16, return_complex=True),
+        torch.stft(wave, 16, 4, center=False, normalized=True, return_complex=True),
+        torch.split(x, 2),
+        torch.split(x, [1, 2]),
+        torch.split(x, 3, dim=1),
+        torch.norm(x),
+        torch.norm(x, dim=1),
+        torch.norm(x, 1, [0, 1], True),
+        torch.norm(x, p="nuc"),
+        torch.tensordot(x, y, 1),
+        torch.tensordot(x, y, [[1], [0]]),
+        torch.cartesian_prod(x[0], x[1]),
+        torch.block_diag(x, y),
+    )
+
+
+def test_functions_of_the_main_namespace_in_a_program() -> None:
+    torch.manual_seed(0)
+    given = torch.randn(3, 4), torch.randn(4, 2), torch.randn(60)
+    scripted = torch.jit.script(of_the_main_namespace)
+    torch.testing.assert_close(leaves(scripted(*given)), leaves(of_the_main_namespace(*given)))
+    assert "ops.polyad" not in scripted.code

@@ -454,6 +454,18 @@ def test_no_result_to_write_into_may_be_named() -> None:
         jit.CompilationUnit("def f(x: Tensor) -> Tensor:\n    return torch.div(x, x, other_out=None)\n")
 
 
+def test_results_written_into_a_tensor() -> None:
+    @jit.script
+    def step(x: Tensor, y: Tensor, z: Tensor):
+        torch.mul(x, y, out=z)
+        return torch.addcmul(z, x, y, out=z)
+
+    z = torch.empty(2)
+    assert step(torch.ones(2), torch.full((2,), 3.0), z).tolist() == [6, 6] == z.tolist()
+    with pytest.raises(CompileError, match="Unknown keyword argument 'out'"):
+        jit.CompilationUnit("def f(x: Tensor) -> int:\n    return torch.numel(x, out=x)\n")
+
+
 def test_nested_tensors_are_refused_where_a_program_comes_to_them() -> None:
     text = (
         "def f(x: Tensor, mask: Optional[Tensor]) -> Tensor:\n"

@@ -250,7 +250,7 @@ class Module(Explained, OlderMethods, _state.ExtraState):
     def __setattr__(self, name: str, value: Any) -> None:
         if isinstance(value, Parameter):
             check_name(self, "parameter", name, replace=True)
-            self._put("parameter", name, value)
+            self._assign("parameter", name, value)
         elif isinstance(value, Module):
             self._check_role("module", name, value)
             check_name(self, "module", name, replace=True)
@@ -258,7 +258,7 @@ class Module(Explained, OlderMethods, _state.ExtraState):
         elif isinstance(value, Buffer):
             self._check_role("buffer", name, value)
             check_name(self, "buffer", name, replace=True)
-            self._put("buffer", name, value, value.persistent)
+            self._assign("buffer", name, value, value.persistent)
         else:
             role = self.__dict__.get("_roles", {}).get(name)
             if role is None:
@@ -267,6 +267,17 @@ class Module(Explained, OlderMethods, _state.ExtraState):
             if value is not None and not (role == "buffer" and isinstance(value, Tensor)):
                 raise self._not_a(role, name, value)
             self._put(role, name, value, name not in self._non_persistent_buffers_set)
+
+    def _assign(self, role: Role, name: str, value: Any, *persistent: bool) -> None:
+        """Make *value* the member *name* by the method that registers it, where a subclass or a program has its own."""
+        register = f"register_{role}"
+        if getattr(type(self), register) is _REGISTER[role]:
+            self._put(role, name, value, *persistent)
+            return
+        if self._roles.get(name) != role:
+            self._roles.pop(name, None)
+            self.__dict__.pop(name, None)
+        getattr(self, register)(name, value, *persistent)
 
     def _check_role(self, role: Role, name: str, value: Any) -> None:
         """Raise if *name* is a parameter, whose place no other member takes, or a module and *value* a buffer."""
@@ -663,3 +674,6 @@ class Module(Explained, OlderMethods, _state.ExtraState):
 def indent(text: str, spaces: int = 2) -> str:
     """Indent all lines of a representation but the first, which continues a line."""
     return text.replace("\n", "\n" + " " * spaces)
+
+
+_REGISTER = {"parameter": Module.register_parameter, "buffer": Module.register_buffer}

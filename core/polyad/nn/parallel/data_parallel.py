@@ -72,7 +72,7 @@ class DataParallel(Module):
                     operands={name: member},
                     fix=f'move the module: module.to("{first}")',
                 )
-        parts = _scatter((inputs, kwargs), self.device_ids, self.dim)
+        parts = scatter((inputs, kwargs), self.device_ids, self.dim)
         if len(parts) == 1:
             args, more = parts[0]
             return self.module(*args, **more)
@@ -80,7 +80,7 @@ class DataParallel(Module):
         for device, (args, more) in zip(self.device_ids, parts):
             copies = {name: member.to(device) for name, member in members.items()}
             results.append(functional_call(self.module, copies, args, more))
-        return _gather(results, self.output_device, self.dim)
+        return gather(results, self.output_device, self.dim)
 
 
 def data_parallel(
@@ -109,8 +109,14 @@ def _devices(given: Sequence[AnyDevice] | None) -> list[Device]:
     return [_device(number) for number in range(accelerator.device_count())]
 
 
-def _scatter(value: Any, devices: list[Device], dim: int) -> list[Any]:
-    """What each device gets of *value*: parts of tensors, and everything else whole."""
+def scatter(inputs: Any, target_gpus: Sequence[AnyDevice], dim: int = 0) -> list[Any]:
+    """What each device gets of *inputs*: parts of tensors along *dim*, and everything else whole.
+
+    >>> import polyad
+    >>> [part.tolist() for part in scatter(polyad.arange(4), ["cpu", "cpu"])]
+    [[0, 1], [2, 3]]
+    """
+    value, devices = inputs, _devices(target_gpus)
     count = min((_length(one, dim, len(devices)) for one in _tensors_in(value)), default=len(devices))
     return [_part(value, number, devices, dim) for number in range(min(count, len(devices)))]
 
@@ -138,15 +144,20 @@ def _part(value: Any, number: int, devices: list[Device], dim: int) -> Any:
     return value
 
 
-def _gather(results: list[Any], device: Device | None, dim: int) -> Any:
-    """The results of all devices as a single one, tensors joined along *dim*; 0-d ones become a vector."""
-    first = results[0]
+def gather(outputs: Sequence[Any], target_device: AnyDevice | None, dim: int = 0) -> Any:
+    """The results of all devices as a single one, tensors joined along *dim*; 0-d ones become a vector.
+
+    >>> import polyad
+    >>> gather([polyad.ones(1), polyad.zeros(1)], "cpu")
+    tensor([1., 0.])
+    """
+    results, first = outputs, outputs[0]
     if isinstance(first, Tensor):
-        moved = [one.to(device) for one in results]
+        moved = [one if target_device is None else one.to(_device(target_device)) for one in results]
         return cat([one.reshape(1) for one in moved] if first.ndim == 0 else moved, dim)
     if isinstance(first, Mapping):
-        return type(first)((key, _gather([one[key] for one in results], device, dim)) for key in first)  # type: ignore[call-arg]
+        return type(first)((key, gather([one[key] for one in results], target_device, dim)) for key in first)  # type: ignore[call-arg]
     if isinstance(first, (list, tuple)):
-        joined = [_gather(list(each), device, dim) for each in zip(*results)]
+        joined = [gather(list(each), target_device, dim) for each in zip(*results)]
         return type(first)(*joined) if hasattr(first, "_fields") else type(first)(joined)
     return first

@@ -35,6 +35,7 @@ from ...tensor.pending import settle
 from ...tensor.tensor import check_tensor
 from ...transforms.wrapped import Wrapped
 from ..memory.copying import element
+from ..memory.storage_types import TypedStorage, UntypedStorage
 from ..shaping.strided import as_strided, strided_array
 
 if TYPE_CHECKING:
@@ -484,7 +485,8 @@ def tensor(
     """A new tensor holding a copy of *data*: numbers, nested lists, a NumPy array, an array on a GPU or a tensor.
 
     The dtype follows the data (float: the default dtype, int: int64) unless given. What has
-    ``__cuda_array_interface__``, such as CuPy's arrays, stays on its device unless *device* is given.
+    ``__cuda_array_interface__``, such as CuPy's arrays, stays on its device unless *device* is given. The bytes of an
+    `polyad.UntypedStorage` are read as elements of *dtype*, and without one as numbers.
 
     Raises ValueError for ragged lists and TypeError for data that is not numeric.
 
@@ -499,6 +501,13 @@ def tensor(
         result = data.detach().to(dtype=dtype, device=device, copy=True)
         settle(result)
         return with_options(result.clone() if result._storage is not None else result, requires_grad, pin_memory)
+    if isinstance(data, UntypedStorage) and dtype is not None:  # its bytes are elements of that dtype
+        return tensor(
+            TypedStorage(wrap_storage=data, dtype=dtype)._elements(),
+            device=device,
+            requires_grad=requires_grad,
+            pin_memory=pin_memory,
+        )
     if _describes_gpu_memory(data):
         from ...interop.cuda_array import shared_with
 

@@ -15,7 +15,7 @@ from ...devices import registry
 from ...dispatch.arguments import explaining
 from ...dispatch.catalogue import PUBLIC
 from ...dispatch.op import method
-from ...errors import ArgumentTypeError, IndexOutOfRange, NotSupported, ShapeError, safe_repr, wrong_type
+from ...errors import ArgumentTypeError, IndexOutOfRange, NoData, NotSupported, ShapeError, safe_repr, wrong_type
 from ...interop.numpy import from_file
 from ...tensor import Tensor
 from ...tensor.pending import settle
@@ -91,6 +91,9 @@ class UntypedStorage:
 
     size = __len__ = nbytes
 
+    def __sizeof__(self) -> int:
+        return object.__sizeof__(self) + self.nbytes()
+
     def element_size(self) -> int:
         """1: its elements are bytes."""
         return 1
@@ -108,10 +111,10 @@ class UntypedStorage:
         if isinstance(index, slice):
             part = self._bytes()[index]
             return self._of(Storage(part._array, part._type.backend, 1), part._type)
-        return self._bytes()[_place(index, len(self))].item()
+        return self._bytes()[_place(index, len(self), self.device)].item()
 
     def __setitem__(self, index: int | slice, value: int) -> None:
-        self._bytes()[index if isinstance(index, slice) else _place(index, len(self))] = value
+        self._bytes()[index if isinstance(index, slice) else _place(index, len(self), self.device)] = value
 
     def __iter__(self) -> Iterator[int]:
         return iter(self.tolist())
@@ -159,10 +162,12 @@ class UntypedStorage:
         return f"<storage of {self.nbytes()} bytes on {self.device}>"
 
 
-def _place(index: Any, length: int) -> int:
+def _place(index: Any, length: int, device: Any) -> int:
     if not hasattr(index, "__index__"):
         raise ArgumentTypeError(f"storage: the index {safe_repr(index)} is no int", fix="give an int")
     at = int(index.__index__())
+    if device.type == "meta":
+        raise NoData("storage: memory on device 'meta' has no elements", fix="make it on another device")
     if not -length <= at < length:
         raise IndexOutOfRange(f"storage: {at} is not in [{-length}, {length})", fix="give an index within the storage")
     return at % length
@@ -241,6 +246,9 @@ class TypedStorage:
         """The size of the memory in bytes."""
         return self._untyped.nbytes()
 
+    def __sizeof__(self) -> int:
+        return object.__sizeof__(self) + self.nbytes()
+
     def element_size(self) -> int:
         """Bytes an element."""
         return self.dtype.itemsize
@@ -261,10 +269,10 @@ class TypedStorage:
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             raise IndexOutOfRange("storage: only bytes are taken in slices", fix="use storage.untyped(), or a tensor")
-        return self._elements()[_place(index, len(self))].item()
+        return self._elements()[_place(index, len(self), self.device)].item()
 
     def __setitem__(self, index: int | slice, value: Any) -> None:
-        self._elements()[index if isinstance(index, slice) else _place(index, len(self))] = value
+        self._elements()[index if isinstance(index, slice) else _place(index, len(self), self.device)] = value
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.tolist())

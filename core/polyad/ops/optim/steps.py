@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from ...backend.interface import Signature
-from ...base.dtypes import FLOATING, DType, float64
+from ...base.dtypes import FLOATING
 from ...dispatch.op import composite
-from ...dispatch.promotion import Rule, Typing
+from ...dispatch.promotion import Rule, Typing, widest
 from ...dispatch.structure import Pointwise, Structure
 from ...errors import DTypeError, ShapeError
 from ...tensor import Tensor
@@ -34,11 +34,6 @@ def written_over(op: str, *positions: int) -> Rule:
         return Typing((None,) * len(types), tuple([types[position].dtype for position in positions]))
 
     return rule
-
-
-def widest(type_: Any) -> DType:
-    """float64, or on a device without it the dtype that a step count has."""
-    return float64 if float64 in type_.backend.capabilities(type_.device).dtypes else type_.dtype
 
 
 def in_widest_dtype(count: Tensor) -> Tensor:

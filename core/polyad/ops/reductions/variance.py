@@ -11,7 +11,7 @@ from ...base.shapes_and_strides import normalize_dims, reduced_shape
 from ...base.state import warn_user
 from ...dispatch.forward import reduction
 from ...dispatch.op import composite, function, gradient
-from ...dispatch.promotion import Typing, first, floating_only
+from ...dispatch.promotion import Typing, first, floating_only, widest
 from ...dispatch.structure import Reduction
 from ...errors import ArgumentTypeError, safe_repr
 from ...tensor import Tensor
@@ -63,8 +63,10 @@ reduction(_var)
 
 @composite(dtype=_real_of("std"), structure=Reduction("dims"), method=False)
 def _std(input: Tensor, dims: tuple[int, ...], correction: float, keepdim: bool) -> Tensor:
-    """The square root of the variance."""
-    return _var(input, dims, correction, keepdim).sqrt()
+    """The square root of the variance, whose squares may be out of the range in which their root is."""
+    dtype = input._type.dtype
+    wide = input.to(widest(input._type)) if dtype is float32 else input
+    return _var(wide, dims, correction, keepdim).sqrt().to(dtype.to_real())
 
 
 def _std_grad(g: Tensor, input: Tensor, dims: tuple[int, ...], correction: float, keepdim: bool, out: Tensor) -> Tensor:

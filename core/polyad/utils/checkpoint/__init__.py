@@ -18,6 +18,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from ...base.state import state
+from ...compatibility.absent import lacking
 from ...dispatch.arguments import explaining
 from ...errors import ArgumentError, ArgumentTypeError, safe_repr, wrong_type
 from .frames import CheckpointError, Frame
@@ -32,6 +33,8 @@ __all__ = [
     "set_checkpoint_debug_enabled",
     "set_checkpoint_early_stop",
 ]
+
+__getattr__ = lacking(__name__)
 
 ContextFn = Callable[[], tuple[AbstractContextManager[Any], AbstractContextManager[Any]]]
 

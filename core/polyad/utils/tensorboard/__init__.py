@@ -4,6 +4,9 @@ writer.py  `SummaryWriter`
 graph.py   a model as the nodes that TensorBoard draws
 """
 
+from ...compatibility.absent import lacking
 from .writer import SummaryWriter
 
 __all__ = ["SummaryWriter"]
+
+__getattr__ = lacking(__name__)

@@ -181,6 +181,9 @@ class Translator:
         """
         operands = self._without_absent(inputs)
         given = {key.rstrip("_"): value for key, value in attributes.items() if value is not None}
+        for name, value in given.items():  # the package asks each item what it is, by its protocols
+            if type(value) in (list, tuple) and value and all(type(item) is int for item in value):
+                given[name] = self.ir.AttrInt64s(name, value)
         base = self.free_name(f"{self.place}/{op_type}" if self.place else op_type)
         node = self.ir.node(op_type, operands, given, domain=domain, num_outputs=count, name=base)
         self.nodes.append(node)

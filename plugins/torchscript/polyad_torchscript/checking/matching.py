@@ -8,7 +8,7 @@ positional arguments for a list.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
@@ -41,11 +41,14 @@ def match_operator(
 ) -> tree.Operator:
     """The call of the operator *name*, for example ``aten::add``.
 
-    ``out=None`` says nothing. Raises CompileError if no overload fits, with what each says.
+    ``out=None`` says nothing; a tensor is for the overloads whose result is one. Raises CompileError if no overload
+    fits, with what each says.
     """
     named = {key: one for key, one in named.items() if key != "out" or one.type != t.NONE}
     names = [name] if isinstance(name, str) else list(name)
     schemas = [schema for one in names for schema in schemas_of(one)]
+    if "out" in named:
+        schemas = [_into_out(schema) for schema in schemas if schema.result == t.TENSOR] or schemas
     reasons: list[str] = []
     for conversions in (False, True):
         reasons.clear()
@@ -69,6 +72,11 @@ def match_operator(
         notes=notes,
         fix="pass what one of the signatures says",
     )
+
+
+def _into_out(schema: Schema) -> Schema:
+    """The overload that writes its result into a tensor, of which the table has no line."""
+    return replace(schema, arguments=(*schema.arguments, Argument("out", t.TENSOR, keyword_only=True)))
 
 
 def operator(found: Matched, place: Place) -> tree.Operator:
@@ -161,7 +169,7 @@ def _fitted(value: tree.Expression, argument: Argument, conversions: bool, bindi
     if argument.broadcasts and isinstance(_without_none(argument.type), t.ListType):
         element = convert(value, _without_none(argument.type).element, conversions)  # type: ignore[attr-defined]
         if element is not None:
-            return element
+            return _repeated(element, argument)
     wanted = argument.type
     if _is_open(wanted):
         if isinstance(value, (tree.ListLiteral, tree.DictLiteral)) and not tree_elements(value):
@@ -179,6 +187,13 @@ def _fitted(value: tree.Expression, argument: Argument, conversions: bool, bindi
             f"Expected a value of type '{wanted}' for argument '{argument.name}' but instead found type '{value.type}'"
         )
     return converted
+
+
+def _repeated(value: tree.Expression, argument: Argument) -> tree.Expression:
+    """A list of as many of *value* as the argument broadcasts to."""
+    length = argument.broadcasts
+    first, again = _for_several(value) if length > 1 else (value, value)
+    return tree.ListLiteral(_without_none(argument.type), value.place, [first, *[again] * (length - 1)])
 
 
 def tree_elements(value: tree.Expression) -> list[tree.Expression]:
@@ -260,14 +275,19 @@ def parts_of(value: tree.Expression, chosen: list[int] | None = None) -> list[tr
     positions = list(range(len(has.elements))) if chosen is None else chosen
     if isinstance(value, tree.TupleLiteral):
         return [value.elements[position] for position in positions]
-    first = value
-    if not isinstance(value, (tree.Local, tree.Constant, tree.Attribute)) and len(positions) > 1:
-        name = f"_tuple{next(_bound_names)}"
-        first, value = tree.Bind(has, value.place, name, value), tree.Local(has, value.place, name)
+    first, again = _for_several(value) if len(positions) > 1 else (value, value)
     return [
-        tree.Element(has.elements[position], value.place, value if k else first, position)
+        tree.Element(has.elements[position], value.place, again if k else first, position)
         for k, position in enumerate(positions)
     ]
+
+
+def _for_several(value: tree.Expression) -> tuple[tree.Expression, tree.Expression]:
+    """*value* for its first use, which is evaluated once, and for those after it."""
+    if isinstance(value, (tree.Local, tree.Constant, tree.Attribute)):
+        return value, value
+    name = f"_tuple{next(_bound_names)}"
+    return tree.Bind(value.type, value.place, name, value), tree.Local(value.type, value.place, name)
 
 
 def _is_open(type: Type) -> bool:

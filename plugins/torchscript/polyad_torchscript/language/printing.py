@@ -85,6 +85,8 @@ def type_text(type: t.Type) -> str:
         return "int"
     if type == t.NUMBER:
         return "number"
+    if isinstance(type, t.Basic) and type.name in ("AnyList", "AnyTuple", "AnyDict"):
+        return type.name.removeprefix("Any").lower()
     if isinstance(type, t.ListType):
         return f"List[{type_text(type.element)}]"
     if isinstance(type, t.DictType):

@@ -211,127 +211,60 @@ def embedding_bag(
     return found
 
 
-def reduction_number(reduction: str) -> int:
-    if reduction == "none":
-        return 0
-    if reduction == "mean":
-        return 1
-    if reduction == "sum":
-        return 2
-    raise ValueError(f"{reduction} is not a valid value for reduction")
+def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    if input.dim() != 2 and input.dim() != 3:
+        raise RuntimeError(f"dropout1d: Expected 2D or 3D input, but received a {input.dim()}D input")
+    if input.dim() == 3:
+        return feature_dropout(input, p, training, inplace)
+    if inplace:
+        input.copy_(feature_dropout(input.unsqueeze(0), p, training).squeeze(0))
+        return input
+    return feature_dropout(input.unsqueeze(0), p, training).squeeze(0)
 
 
-def cross_entropy(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    size_average: bool | None = None,
-    ignore_index: int = -100,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-    label_smoothing: float = 0.0,
+def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+    if inplace:
+        return torch.feature_alpha_dropout_(input, p, training)
+    return torch.feature_alpha_dropout(input, p, training)
+
+
+def gumbel_softmax(logits: Tensor, tau: float = 1.0, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
+    noise = -torch.empty_like(logits).exponential_().log()
+    soft = torch.softmax((logits + noise) / tau, dim)
+    if not hard:
+        return soft
+    index = soft.max(dim, keepdim=True)[1]
+    chosen = torch.zeros_like(logits).scatter_(dim, index, 1.0)
+    return chosen - soft.detach() + soft
+
+
+def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
+    if input.dim() < 3:
+        raise ValueError(f"Expected 3D or higher dimensionality input (got {input.dim()} dimensions)")
+    channels = input.size(1)
+    squares = input * input
+    below = torch.narrow(squares, 1, 0, 1) * 0
+    padded = squares
+    for _ in range(size // 2):
+        padded = torch.cat([below, padded], 1)
+    for _ in range((size - 1) // 2):
+        padded = torch.cat([padded, below], 1)
+    total = torch.narrow(padded, 1, 0, channels)
+    for step in range(1, size):
+        total = total + torch.narrow(padded, 1, step, channels)
+    return input / (total * (alpha / size) + k) ** beta
+
+
+def rms_norm(
+    input: Tensor, normalized_shape: list[int], weight: Tensor | None = None, eps: float | None = None
 ) -> Tensor:
-    return torch.cross_entropy_loss(input, target, weight, reduction_number(reduction), ignore_index, label_smoothing)
+    return torch.rms_norm(input, normalized_shape, weight, eps)
 
 
-def nll_loss(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    size_average: bool | None = None,
-    ignore_index: int = -100,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Tensor:
-    return torch.nll_loss_nd(input, target, weight, reduction_number(reduction), ignore_index)
-
-
-def mse_loss(
-    input: Tensor,
-    target: Tensor,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Tensor:
-    a, b = torch.broadcast_tensors([input, target])
-    return torch.mse_loss(a, b, reduction_number(reduction))
-
-
-def l1_loss(
-    input: Tensor,
-    target: Tensor,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Tensor:
-    a, b = torch.broadcast_tensors([input, target])
-    return torch.l1_loss(a, b, reduction_number(reduction))
-
-
-def smooth_l1_loss(
-    input: Tensor,
-    target: Tensor,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-    beta: float = 1.0,
-) -> Tensor:
-    a, b = torch.broadcast_tensors([input, target])
-    return torch.smooth_l1_loss(a, b, reduction_number(reduction), beta)
-
-
-def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0) -> Tensor:
-    a, b = torch.broadcast_tensors([input, target])
-    return torch.huber_loss(a, b, reduction_number(reduction), delta)
-
-
-def binary_cross_entropy(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Tensor:
-    return torch.binary_cross_entropy(input, target, weight, reduction_number(reduction))
-
-
-def binary_cross_entropy_with_logits(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-    pos_weight: Tensor | None = None,
-) -> Tensor:
-    return torch.binary_cross_entropy_with_logits(input, target, weight, pos_weight, reduction_number(reduction))
-
-
-def kl_div(
-    input: Tensor,
-    target: Tensor,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-    log_target: bool = False,
-) -> Tensor:
-    if reduction != "batchmean":
-        return torch.kl_div(input, target, reduction_number(reduction), log_target=log_target)
-    found = torch.kl_div(input, target, 2, log_target=log_target)
-    return found / input.size(0) if input.dim() != 0 else found
-
-
-FUNCTIONS = {
-    one.__name__: one
-    for one in (
-        relu, relu6, hardtanh, leaky_relu, elu, celu, selu, silu, mish, hardswish, hardsigmoid, threshold, rrelu, glu,
-        tanhshrink, softsign, softmax, log_softmax, softmin, dropout, alpha_dropout, batch_norm, instance_norm,
-        group_norm, layer_norm, normalize, embedding, embedding_bag, cross_entropy, nll_loss, mse_loss, l1_loss,
-        smooth_l1_loss,
-        huber_loss, binary_cross_entropy, binary_cross_entropy_with_logits, kl_div,
-    )
-}  # fmt: skip
-"""The functions by name."""
-
-FUNCTIONS.update(dropout2d=feature_dropout, dropout3d=feature_dropout)
+FUNCTIONS = (
+    relu, relu6, hardtanh, leaky_relu, elu, celu, selu, silu, mish, hardswish, hardsigmoid, threshold, rrelu, glu,
+    tanhshrink, softsign, softmax, log_softmax, softmin, dropout, dropout1d, alpha_dropout, feature_alpha_dropout,
+    batch_norm, instance_norm, group_norm, layer_norm, normalize, embedding, embedding_bag, gumbel_softmax,
+    local_response_norm, rms_norm,
+)  # fmt: skip
+"""The functions."""

@@ -10,10 +10,10 @@ from typing import Any
 import polyad
 from polyad import nn
 
+from .. import library
 from ..checking.values import FunctionValue, Plain, PythonValue, UnusableValue, Value
 from ..language import tree
 from ..language.source import CompileError, Place, UnsupportedError, source_of
-from ..library import functional, layers
 from ..types import types as t
 from ..types.annotations import qualified_name
 from .functions import ScriptFunction
@@ -36,7 +36,7 @@ def names_seen_by(function: Any, frame_names: Any = None) -> Any:
             inner[name] = cell.cell_contents
         except ValueError:
             continue  # not set yet
-    if function.__module__ in (functional.__name__, layers.__name__):
+    if function.__module__.startswith(f"{library.__name__}."):
         inner["torch"] = TorchValue()
     return ChainMap(inner, frame_names or {}, function.__globals__)
 

@@ -18,6 +18,7 @@ from ..checking.builtins import FUNCTIONS
 from ..checking.matching import convert
 from ..checking.values import (
     ClassValue,
+    FunctionValue,
     MethodValue,
     NativeValue,
     OperatorValue,
@@ -30,7 +31,7 @@ from ..checking.values import (
 )  # fmt: skip
 from ..language import tree
 from ..language.source import CompileError, Place, Source, UnsupportedError, types_of_comment
-from ..library.functional import FUNCTIONS as FUNCTIONS_OF_LAYERS
+from ..library.table import program_for, with_indices
 from ..operators import native
 from ..operators.schemas import NO_DEFAULT, Argument, Schema, known
 from ..running.operators import METHODS, implementation
@@ -86,9 +87,9 @@ class Resolver:
         """What a Python object is in a program; *member* of one that is an attribute of a module."""
         if isinstance(value, Value):
             return value
-        written = FUNCTIONS_OF_LAYERS.get(name.rpartition(".")[2]) if callable(value) else None
-        if written is not None and getattr(nn.functional, name.rpartition(".")[2], None) is value:
-            value = written
+        program = program_for(value)
+        if program is not None:
+            return self._program(program)
         found = builtin_value(value) if callable(value) else None
         if found is not None:
             return found
@@ -114,6 +115,24 @@ class Resolver:
             name, f"python value of type '{kind}' cannot be used as a value: {name} is a closed over global variable",
             "pass it as an argument, or make it an attribute of the module",
         )  # fmt: skip
+
+    def _program(self, function: Any) -> Value:
+        """One of the programs of `library`; the one that gives indices where a call asks for them."""
+        found, other = FunctionValue(self.program.function(function)), with_indices(function)
+        indexed = None if other is None else FunctionValue(self.program.function(other))
+
+        def call(checker: Any, given: list[Value], named: dict[str, Value], place: Place) -> Value:
+            if "out" in named and named["out"].expression(checker, place).type == t.NONE:
+                named = {name: one for name, one in named.items() if name != "out"}
+            if indexed is None:
+                return found.call(checker, given, named, place)
+            names = [one.name for one in indexed.function.signature.arguments[: len(given)]]
+            asked = dict(zip(names, given), **named).get("return_indices")
+            constant = None if asked is None else asked.expression(checker, place)
+            asks = isinstance(constant, tree.Constant) and constant.value is True
+            return (indexed if asks else found).call(checker, given, named, place)
+
+        return SpecialValue(function.__name__, call)
 
     def _class(self, value: Any, name: str, place: Place) -> Value:
         if value in (polyad.device,):
@@ -329,12 +348,14 @@ class Resolver:
         defaults = missing + [self._evaluated(one, place) for one in node.args.defaults]
         for position, (one, default) in enumerate(zip(positional, defaults)):
             kind = self_type if position == 0 and self_type is not None else type_of(one)
-            arguments.append(Argument(one.arg, kind, default))
+            length = self._length(annotations.get(one.arg), place)
+            default = [default] * length if isinstance(default, (int, float)) and length else default
+            arguments.append(Argument(one.arg, kind, default, broadcasts=length))
         for one, value in zip(node.args.kwonlyargs, node.args.kw_defaults):
             default = NO_DEFAULT if value is None else self._evaluated(value, place)
             arguments.append(Argument(one.arg, type_of(one), default, True))
         for made in arguments:
-            if isinstance(made.default, (list, dict, set)) and not self.lists_as_defaults:
+            if isinstance(made.default, (list, dict, set)) and not (made.broadcasts or self.lists_as_defaults):
                 shown = f"{made.name}={made.default!r}"
                 raise CompileError(
                     f"script: Mutable default parameters are not supported: {node.name} has {shown}",
@@ -343,6 +364,16 @@ class Resolver:
                 )
         result = None if returns is None else self.annotation(returns, place, source)
         return tree.Signature(node.name, arguments, result, returns is not None)
+
+    def _length(self, annotation: ast.expr | None, place: Place) -> int:
+        """The length of a ``BroadcastingList``, which may be given as one element; 0 of other annotations."""
+        if annotation is None or "BroadcastingList" not in ast.dump(annotation):
+            return 0
+        value = self._evaluated(annotation, place)
+        for one in (value, *typing.get_args(value)):
+            if typing.get_origin(one) is typing.Annotated:
+                return int(one.__metadata__[0])
+        return 0
 
     # -------------------------------------------------------------------------------------------------- types
 

@@ -34,7 +34,7 @@ class Argument:
     """One argument of a signature.
 
     Attributes:
-        broadcasts: a list that may be given as one element, which stands for as many.
+        broadcasts: the length of a list that may be given as one element, 0 of any other.
         keyword_only: it must be named.
     """
 
@@ -42,7 +42,7 @@ class Argument:
     type: Type
     default: Any = NO_DEFAULT
     keyword_only: bool = False
-    broadcasts: bool = False
+    broadcasts: int = 0
 
     def __str__(self) -> str:
         default = "" if self.default is NO_DEFAULT else f"={self.default!r}"
@@ -191,22 +191,22 @@ _NAMES = {
 }  # fmt: skip
 
 
-def _type_named(text: str) -> tuple[Type, bool]:
-    """A type of a declaration, and whether it is a list of a fixed length."""
+def _type_named(text: str) -> tuple[Type, int]:
+    """A type of a declaration, and the length of a list that has a fixed one, else 0."""
     text = text.strip()
     if text.endswith("?"):
         inner, broadcasts = _type_named(text[:-1])
         return t.optional(inner), broadcasts
     if text.endswith("]"):
         begin = text.rindex("[")
-        return t.ListType(_type_named(text[:begin])[0]), text[begin:] != "[]"
+        return t.ListType(_type_named(text[:begin])[0]), int(text[begin + 1 : -1] or 0)
     if text.startswith("Dict("):
         key, value = _parts_between_commas(text[5:-1])
-        return t.DictType(_type_named(key)[0], _type_named(value)[0]), False
+        return t.DictType(_type_named(key)[0], _type_named(value)[0]), 0
     if text.startswith("Future("):
-        return t.FutureType(_type_named(text[7:-1])[0]), False
+        return t.FutureType(_type_named(text[7:-1])[0]), 0
     if text.startswith("("):
-        return t.TupleType(tuple([_type_named(part)[0] for part in _parts_between_commas(text[1:-1])])), False
+        return t.TupleType(tuple([_type_named(part)[0] for part in _parts_between_commas(text[1:-1])])), 0
     if text in _NAMES:
-        return _NAMES[text], False
-    return t.Variable(text), False
+        return _NAMES[text], 0
+    return t.Variable(text), 0

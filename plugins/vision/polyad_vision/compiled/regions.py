@@ -79,7 +79,7 @@ def _edges(rois: Tensor, scale: float) -> tuple[Tensor, ...]:
     return (scaled.sign() * (scaled.abs() + 0.5).floor()).unbind()
 
 
-def _merged(axis: Axis) -> Axis:
+def _reads_of_region(axis: Axis) -> Axis:
     """The rows that all bins of a region read, (regions, reads), with weights (regions, bins, reads): one range of
     neighbours where that is shorter than all reads one after another.
     """
@@ -171,7 +171,7 @@ def roi_align(input: Tensor, rois: Tensor, scale: float, height: int, width: int
     if not len(rois):
         return input.new_zeros(0, channels, height, width)
     axes = _align_axes(rois, scale, (height, width), ratio, size, 0.5 * aligned, 1)
-    rows, columns = _merged(axes[0]), _merged(axes[1])
+    rows, columns = _reads_of_region(axes[0]), _reads_of_region(axes[1])
     table = input.permute(0, 2, 3, 1).reshape(-1, channels)
     read = rows.place.shape[1], columns.place.shape[1]
     results = []
@@ -194,7 +194,7 @@ def roi_align_backward(
     table = grad.new_zeros(pictures * rows * columns, channels)
     if len(rois):
         axes = _align_axes(rois, scale, (height, width), ratio, size, 0.5 * aligned, 1)
-        down, across = _merged(axes[0]), _merged(axes[1])
+        down, across = _reads_of_region(axes[0]), _reads_of_region(axes[1])
         read = down.place.shape[1], across.place.shape[1]
         for begin, end in _region_ranges(len(rois), read[0] * read[1] * channels):
             (row, by_row), (column, by_column) = down.part(begin, end), across.part(begin, end)

@@ -314,29 +314,51 @@ static void pack_weight(void *context, long part, long parts)
     }
 }
 
-/* Channels that have nobody in their group: every tap adds a row to a row. */
+/* out[x] = start + the sum of by[k] * row[taps[k] + x]: *many* vectors of a row at a time. What is beyond the end of a row
+   lies in the frame, too. */
+static inline void add_taps(
+    const real *by, const long *taps, long depth, const real *row, real start, real *out, long many, long columns)
+{
+    vector s[4];
+    for (long v = 0; v < many; ++v) s[v] = (vector){} + start;
+    for (long k = 0; k < depth; ++k)
+        for (long v = 0; v < many; ++v) s[v] += by[k] * *(const vector *)(row + taps[k] + v * LANES);
+    for (long v = 0; v < many; ++v)
+        memcpy(out + v * LANES, &s[v], sizeof(real) * (size_t)least(LANES, columns - v * LANES));
+}
+
+/* Channels that have nobody in their group, each of which is framed by itself. */
 static void convolve_alone(void *context, long part, long parts)
 {
-    Convolution *c = context;
+    const Convolution *c = context;
     const Geometry *g = &c->g;
-    const long size = c->frame_size;
-    real *frame = scratch(0, sizeof(real) * (size_t)(g->channels * size + VECTOR + (HALVES ? g->out_width : 0)));
-    if (!frame) { c->failed = 1; return; }
-    for (long image = g->images * part / parts; image < g->images * (part + 1) / parts; ++image) {
-        lay_frame(c, c->input + image * g->channels * c->image_size, frame);
-        for (long channel = 0; channel < g->out_channels; ++channel) {
-            const real *own = frame + channel / c->out_each * size;
-            const stored *weight = c->weight + channel * c->weight_row;
+    Convolution single = *c;
+    single.g.channels = 1;
+    const long units = g->images * g->channels, room = c->frame_size + 4 * COLUMNS;
+    real *frame = scratch(0, sizeof(real) * (size_t)(room + (HALVES ? g->out_width : 0) + c->depth));
+    if (!frame) { ((Convolution *)context)->failed = 1; return; }
+    real *by = frame + room, *line = by + c->depth;
+    for (long unit = units * part / parts; unit < units * (part + 1) / parts; ++unit) {
+        lay_frame(&single, c->input + unit * c->image_size, frame);
+        for (long n = 0; n < c->out_each; ++n) {
+            const long channel = unit % g->channels * c->out_each + n;
             const real start = c->bias ? to_real(c->bias[channel * c->bias_stride]) : 0;
-            stored *rounded = c->out + (image * g->out_channels + channel) * c->positions;
+            stored *rounded = c->out + (unit * c->out_each + n) * c->positions;
+            for (long k = 0; k < c->depth; ++k)
+                by[k] = to_real(c->weight[channel * c->weight_row + k * c->weight_column]);
             for (long y = 0; y < g->out_thickness * g->out_height; ++y, rounded += g->out_width) {
-                const real *row = own + row_place(c, y);
-                real *out = HALVES ? frame + g->channels * size + VECTOR : (real *)rounded;
-                for (long x = 0; x < g->out_width; ++x) out[x] = start;
-                for (long k = 0; k < c->depth; ++k) {
-                    const real by = to_real(weight[k * c->weight_column]), *from = row + c->taps[k];
-                    if (g->stride_x == 1) for (long x = 0; x < g->out_width; ++x) out[x] += by * from[x];
-                    else for (long x = 0; x < g->out_width; ++x) out[x] += by * from[x * g->stride_x];
+                const real *row = frame + row_place(c, y);
+                real *out = HALVES ? line : (real *)rounded;
+                if (g->stride_x == 1) {
+                    long x = 0;
+                    for (; x + 3 * LANES < g->out_width; x += 4 * LANES)
+                        add_taps(by, c->taps, c->depth, row + x, start, out + x, 4, g->out_width - x);
+                    for (; x < g->out_width; x += LANES)
+                        add_taps(by, c->taps, c->depth, row + x, start, out + x, 1, g->out_width - x);
+                } else {
+                    for (long x = 0; x < g->out_width; ++x) out[x] = start;
+                    for (long k = 0; k < c->depth; ++k)
+                        for (long x = 0; x < g->out_width; ++x) out[x] += by[k] * row[c->taps[k] + x * g->stride_x];
                 }
                 if (HALVES) write_row(out, g->out_width, rounded);
             }
@@ -374,7 +396,8 @@ static Object *convolve(Object *self, Object *const *args, intptr_t count)
         c.weight_row = weight->strides[0] / (long)sizeof(stored);
         c.weight_column = weight->strides[1] / (long)sizeof(stored);
         const long parts = least(c.g.images, PARTS);
-        if (c.each == 1 && c.out_each <= 2) polyad_parallel(convolve_alone, &c, parts);
+        if (c.each == 1 && c.out_each <= 2)
+            polyad_parallel(convolve_alone, &c, least(c.g.images * c.g.channels, PARTS));
         else {
             polyad_parallel(pack_weight, &c, least(c.g.groups * panels, PARTS));
             const long together = images_together(&c);
