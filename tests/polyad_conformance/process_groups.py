@@ -2,8 +2,8 @@
 
     python -m polyad.distributed.run --nproc-per-node 3 -m polyad_conformance.process_groups mpi
 
-Each check is a function of rank and size that all processes call. The references know every process' numbers, since they
-follow from its rank.
+Each check is a function of rank and size that all processes call. The references know the numbers of every process:
+they follow from its rank.
 """
 
 from __future__ import annotations
@@ -205,7 +205,8 @@ def check_async_order(rank: int, size: int) -> None:
     tensors = [polyad.full((1000 * (1 + number),), float(number + rank)) for number in range(6)]
     works = [dist.all_reduce(tensor, async_op=True) for tensor in tensors]
     for number in (3, 0, 5, 1, 4, 2):
-        assert works[number].wait() and works[number].is_completed()
+        assert works[number].wait()
+        assert works[number].is_completed()
         equal(tensors[number][:2], np.full(2, sum(number + each for each in range(size))), f"number {number}")
 
 

@@ -63,7 +63,7 @@ def test_restarts_and_prefixed_output(tmp_path):
     assert outcome.returncode == 0, outcome.stderr
     assert "[default1]:attempt 1" in outcome.stdout
     assert "exit code 3" in outcome.stderr
-    (kept,) = [path for path in logs.glob("*/attempt_0/1/stdout.log")]
+    (kept,) = logs.glob("*/attempt_0/1/stdout.log")
     assert kept.read_text() == "attempt 0\n"
 
 

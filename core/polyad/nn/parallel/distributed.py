@@ -87,7 +87,7 @@ class DistributedDataParallel(Module):
         trained = [(n, p) for n, p in module.named_parameters() if p.requires_grad and n not in ignored]
         if not trained:
             raise SettingError(
-                "DistributedDataParallel is not needed when a module doesn't have any parameters that require gradients",
+                "DistributedDataParallel is not needed when a module doesn't have parameters that require gradients",
                 fix="use the module as it is",
             )
         self.module = module
