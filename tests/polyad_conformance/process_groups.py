@@ -193,6 +193,7 @@ def check_messages(rank: int, size: int) -> None:
         assert sources == set(range(1, size)), sources
     else:
         dist.send(polyad.zeros(1), 0)
+    dist.barrier()  # or one of the next messages is the one from any
     result = polyad.zeros(3)
     batch = [dist.P2POp(dist.isend, polyad.full((3,), float(rank)), after), dist.P2POp(dist.irecv, result, before)]
     for each in dist.batch_isend_irecv(batch):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import pathlib
+import signal
+import socket
 import subprocess
 import sys
 
@@ -40,11 +42,23 @@ def test_collectives_and_training(size):
 
 
 def test_a_lost_process_is_named():
-    outcome = launch(3, "--max-restarts", "0", "--monitor-interval", "5", str(PROGRAMS), "lost")
-    assert "rank 0 saw it" in outcome.stdout, outcome.stderr
-    assert "rank 2 (local rank 2" in outcome.stderr
-    assert "SIGKILL" in outcome.stderr
-    assert outcome.returncode == 1
+    """By the others, without a launcher that ends them."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        place = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(taken.getsockname()[1]), "WORLD_SIZE": "3"}
+    processes = [
+        subprocess.Popen(
+            [sys.executable, str(PROGRAMS), "lost"],
+            env={**ENVIRONMENT, **place, "RANK": str(rank)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for rank in range(3)
+    ]
+    outputs = [process.communicate(timeout=120) for process in processes]
+    assert [process.returncode for process in processes] == [0, 0, -signal.SIGKILL], outputs
+    assert "rank 0 saw it" in outputs[0][0]
+    assert "rank 1 saw it" in outputs[1][0]
 
 
 def test_a_late_process_is_named():
