@@ -146,10 +146,9 @@ def _layouts(op: Op) -> Callable[..., Any]:
             # Told as a kernel tells it: dispatch asks the rule again for the words.
             raise ValueError(error.message) from error
         arrays = list(_arrays(operands))
-        results = [(one, op.strides(one, arrays, *params)) for one in (shape if op.outputs else (shape,))]
-        if any(-1 in one for one, _ in results):
-            raise NoData(_SIZE_UNKNOWN, fix=_KEEP_SIZES)
-        for note in _counting.notes:
+        shapes = [_with_assumed(one) if -1 in one else one for one in (shape if op.outputs else (shape,))]
+        results = [(one, op.strides(one, arrays, *params)) for one in shapes]
+        for note in _asked.notes:
             shapes = [_shape_of(operand) for operand in operands]
             note(op.structure.operations([one for one, _ in results], shapes, params))
         return tuple(results) if op.outputs else results[0]
@@ -157,22 +156,40 @@ def _layouts(op: Op) -> Callable[..., Any]:
     return kernel
 
 
-class _Counting(threading.local):
+def _with_assumed(shape: Shape) -> Shape:
+    """A shape with an assumed size where it follows from elements."""
+    if _asked.size is None:
+        raise NoData(_SIZE_UNKNOWN, fix=_KEEP_SIZES)
+    return tuple([_asked.size() if size == -1 else size for size in shape])
+
+
+class _Asked(threading.local):
     notes: tuple[Callable[[int], None], ...] = ()
+    size: Callable[[], int] | None = None
 
 
-_counting = _Counting()
+_asked = _Asked()
+
+
+@contextmanager
+def assuming(size: Callable[[], int]) -> Iterator[None]:
+    """Within it, where a size follows from elements, which there are none of here, it is what *size* gives."""
+    before, _asked.size = _asked.size, size
+    try:
+        yield
+    finally:
+        _asked.size = before
 
 
 @contextmanager
 def counting(note: Callable[[int], None]) -> Iterator[None]:
     """Call *note* with the number of arithmetic operations of each kernel that this thread runs without data."""
-    before = _counting.notes
-    _counting.notes = (*before, note)
+    before = _asked.notes
+    _asked.notes = (*before, note)
     try:
         yield
     finally:
-        _counting.notes = before
+        _asked.notes = before
 
 
 def _shape_of(operand: Any) -> Any:

@@ -7,11 +7,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..base.trees import plain
-from ..errors import ArgumentError, ArgumentTypeError, BakedSize, NotSupported, describe
+from ..errors import ArgumentError, ArgumentTypeError, BakedSize, NoData, NotSupported, describe
 from ..graph.expressions import Expression, SizeRef
 from ..graph.graph import Graph, nodes_within
+from ..graph.sizes import captures_of
 from ..graph.structure import leaves_of
 from ..graph.values import Scalar
+from ..graph.verify import without_data
 from ..jit.capture import BakedValueWarning
 from ..jit.general import generalise
 from ..jit.restoring import Restored
@@ -144,7 +146,7 @@ def _graph_of(mod: Rebuilding, args: tuple[Any, ...], kwargs: dict[str, Any], sh
 
 
 def _check_reads(graph: Graph) -> None:
-    """Raise if the program decided by data: the other side is not in the graph."""
+    """Raise if the program decided by data, or may have: the other side is not in the graph."""
     for node in nodes_within(graph):
         if isinstance(node.outputs, Scalar):
             raise NotSupported(
@@ -152,6 +154,18 @@ def _check_reads(graph: Graph) -> None:
                 notes={"line": node.line} if node.line else {},
                 fix="compute with tensors, or decide with polyad.cond",
             )
+    if any(symbol.data for symbol in graph.symbols):
+        return
+    example = captures_of(graph)[0]
+    for node in example:
+        try:
+            without_data(example, node)
+        except NoData as error:
+            raise NotSupported(
+                f"export: the sizes of {node.name} follow from data, and the model cannot be called without data",
+                notes={"line": node.line} if node.line else {},
+                fix="make the same calls whatever the data: no loop over what is selected, no decision by its size",
+            ) from error
 
 
 def _state_of(mod: Module, graph: Graph) -> State:

@@ -15,10 +15,11 @@ from ..base.state import state
 from ..errors import ArgumentError, ArgumentTypeError, AutogradError, DeviceError, DTypeError, ShapeError
 from ..random.generator import Generator
 from ..tensor import Tensor
+from .expressions import evaluated
 from .graph import Graph, Node, drawn_within
-from .sizes import fixed_for, lie_alike
+from .sizes import fixed, fixed_for, lie_alike, outside, read_sizes
 from .structure import NumberRef, Ref, leaves, leaves_of, replace
-from .values import Draw, Value
+from .values import Draw, Symbol, Value
 from .whole import compile_graph
 
 
@@ -30,20 +31,28 @@ def replay(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 def bound(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any], constants: Mapping[int, Tensor]) -> Run:
     """A replay with these arguments, and with *constants* by the numbers of their values, that is about to begin."""
-    if graph.symbols:
-        graph = _at_sizes(graph, args, kwargs)
+    values: Mapping[int, Value] = dict(enumerate(graph.values))
+    sizes = None
+    if any(symbol.data for symbol in graph.symbols):
+        sizes = read_sizes(graph, *_given_at_symbols(graph, args, kwargs))
+        values = outside(graph, sizes)
+    elif graph.symbols:
+        graph = fixed_for(graph, *_given_at_symbols(graph, args, kwargs))
+        values = dict(enumerate(graph.values))
     numbers, kwargs = _numbers(graph, kwargs)
-    found = _bind(graph, args, kwargs)
+    found = _bind(graph, values, args, kwargs)
     for constant in graph.constants:
         tensor = constants[constant.value.number]
         if constant.fixed:
             _check(graph, f"constant {constant.value.name}", constant.value, tensor)
         found[constant.value.number] = tensor
-    return Run(graph, found, numbers)
+    return Run(graph, found, numbers, sizes)
 
 
-def _at_sizes(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Graph:
-    """The graph at the sizes that the inputs have."""
+def _given_at_symbols(
+    graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[dict[int, Any], dict[int, str]]:
+    """What is given for the graph's inputs, by the numbers of their values, and their names."""
     given = _arguments((args, kwargs))
     tensors: dict[int, Any] = {}
     names: dict[int, str] = {}
@@ -51,7 +60,7 @@ def _at_sizes(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Gr
         if isinstance(leaf, Ref):
             tensors.setdefault(leaf.number, given.get(path))
             names.setdefault(leaf.number, graph.values[leaf.number].name)
-    return fixed_for(graph, tensors, names)
+    return tensors, names
 
 
 def as_function(graph: Graph) -> Callable[..., list[Tensor]]:
@@ -75,24 +84,41 @@ def as_function(graph: Graph) -> Callable[..., list[Tensor]]:
 
 
 class Run:
-    """A replay of a graph of given sizes.
+    """A replay of a graph of given sizes, or of one in which some follow from data.
 
     Attributes:
         found: the tensors so far by the numbers of their values; those that no later node uses are let go.
         numbers: those of the graph, by name.
         ambient: whether the replay is under recording of gradients.
         kept: numbers of values that are not let go.
+        sizes: those of the symbols so far; None for a graph of given sizes.
+        symbols: those that are read off results, by the numbers of these.
     """
 
-    def __init__(self, graph: Graph, found: dict[int, Tensor], numbers: Mapping[str, float]) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        found: dict[int, Tensor],
+        numbers: Mapping[str, float],
+        sizes: dict[str, int] | None = None,
+    ) -> None:
         self.graph, self.found, self.numbers = graph, found, numbers
         self.ambient = state.grad_enabled
         self.places = _Places(graph)
         self.kept: frozenset[int] = frozenset()
+        self.sizes = sizes
+        self.symbols: dict[int, list[Symbol]] = {}
+        for symbol in graph.symbols:
+            if sizes is not None and symbol.name not in sizes:
+                self.symbols.setdefault(symbol.value, []).append(symbol)
 
     def whole(self) -> Any:
         """The result, of all nodes or of the graph as the device has compiled it."""
         graph, found = self.graph, self.found
+        if self.sizes is not None:
+            self.nodes(graph.nodes)
+            self.places.end()
+            return _substitute(evaluated(graph.outputs, self.sizes), found)
         asked = graph._asked
         if not asked:
             asked.append(compile_graph(graph))
@@ -113,10 +139,22 @@ class Run:
                     places.go_to(node)
                 bodies = node.bodies
                 places.count(bodies, -1)
-                _carry_out(self.graph, node, self.found, self.numbers, self.kept)
+                if self.sizes is None:
+                    _carry_out(self.graph, node, self.found, self.numbers, self.kept)
+                else:
+                    self.at_sizes(node, self.sizes)
                 places.count(bodies, 1)
         finally:
             state.grad_enabled = ambient
+
+    def at_sizes(self, node: Node, sizes: dict[str, int]) -> None:
+        """Carry out a node at the sizes that are known by now, and read those that it tells."""
+        args = replace(node.args, Graph, lambda body: fixed(body, sizes)) if node.bodies else node.args
+        node = replaced(node, args=evaluated(args, sizes))
+        _carry_out(self.graph, node, self.found, self.numbers, self.kept | self.symbols.keys())
+        for number in node.results:
+            for symbol in self.symbols.get(number, ()):
+                sizes[symbol.name] = self.found[number]._array.shape[symbol.dim]
 
 
 class _Places:
@@ -159,6 +197,8 @@ class _Places:
             else:
                 generator.drawn.move(place.seed, place.offset)
 
+
+META = Device("meta")
 
 _PLAIN = {bool, int, float, str, type(None), DType, Device}
 """Arguments that hold neither tensors nor numbers to be read."""
@@ -234,7 +274,9 @@ def _numbers(graph: Graph, kwargs: dict[str, Any]) -> tuple[dict[str, float], di
     return found, {name: value for name, value in kwargs.items() if name not in found}
 
 
-def _bind(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[int, Tensor]:
+def _bind(
+    graph: Graph, values: Mapping[int, Value], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> dict[int, Tensor]:
     wanted, given = _arguments(graph.arguments), _arguments((args, kwargs))
     for path in [*wanted, *given]:
         if path not in given or path not in wanted:
@@ -250,7 +292,7 @@ def _bind(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[i
         if not isinstance(leaf, Ref):
             _check_same(graph.name, name, leaf, value)
             continue
-        _check(graph, name, graph.values[leaf.number], value)
+        _check(graph, name, values[leaf.number], value)
         if found.setdefault(leaf.number, value) is not value:
             other = graph.values[leaf.number].name
             raise ArgumentError(
@@ -296,7 +338,7 @@ def _check(graph: Graph, name: str, value: Value, tensor: Any) -> None:
             fix="pass a tensor",
         )
     same = tensor._array.shape == value.shape and tensor._type.dtype is value.dtype
-    if same and tensor._type.device == value.device:
+    if same and tensor._type.device in (value.device, META):  # without data a graph gives what else results are
         if not lie_alike(value.shape, tensor.stride(), value.layout.strides) and graph.depends_on_strides:
             raise ShapeError(
                 f"{graph.name}: {name} has strides {tensor.stride()}, "

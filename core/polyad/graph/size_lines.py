@@ -1,4 +1,5 @@
-"""The line of a symbol: ``batch  size  # dim 0 of %x, captured 4, 5, 9, from 2 to 64``; and expressions of sizes.
+"""The line of a symbol: ``batch  size  # dim 0 of %x, captured 4, 5, 9, from 2 to 64``, with ``%x by data`` for
+one that follows from data; and expressions of sizes.
 
 An expression stands where a number may: ``(2*batch, height//2 + 1)``.
 """
@@ -30,15 +31,17 @@ class Said(NamedTuple):
     captured: tuple[int, ...]
     least: int
     most: int | None
+    data: bool
 
     def symbol(self, value: int) -> Symbol:
         """The symbol, which is read off value number *value*."""
-        return Symbol(self.name, value, self.dim, self.captured, self.least, self.most)
+        return Symbol(self.name, value, self.dim, self.captured, self.least, self.most, self.data)
 
 
 def written_symbol(symbol: Symbol, label: str) -> str:
     """What stands behind the symbol's name."""
-    text = f"# dim {symbol.dim} of {label}, captured {', '.join(map(str, symbol.captured))}, from {symbol.least}"
+    whose = f"{label} by data" if symbol.data else label
+    text = f"# dim {symbol.dim} of {whose}, captured {', '.join(map(str, symbol.captured))}, from {symbol.least}"
     return text if symbol.most is None else f"{text} to {symbol.most}"
 
 
@@ -50,6 +53,9 @@ def read_symbol(line: _Line, size: Callable[[_Line], int]) -> Said:
     dim = size(line)
     line.take("of")
     label = line.of_kind("value", "a value")
+    data = line.skip("by")
+    if data:
+        line.take("data")
     line.take(",")
     line.take("captured")
     captured = [size(line)]
@@ -61,7 +67,7 @@ def read_symbol(line: _Line, size: Callable[[_Line], int]) -> Said:
     least, most = size(line), None
     if line.skip("to"):
         most = size(line)
-    return Said(name, dim, label, tuple(captured), least, most)
+    return Said(name, dim, label, tuple(captured), least, most, data)
 
 
 def read_operations(line: _Line, left: Any, literal: Callable[[_Line], Any], lowest: int = 1) -> Any:

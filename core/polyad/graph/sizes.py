@@ -36,7 +36,7 @@ def fixed_for(graph: Graph, tensors: Mapping[int, Any], names: Mapping[int, str]
 
 def remembered(graph: Graph, sizes: Mapping[str, int]) -> Graph:
     """The graph at *sizes* of the symbols of its inputs: that which it remembers, or a new one."""
-    key = tuple([sizes[symbol.name] for symbol in symbols_of_inputs(graph)])
+    key = tuple([sizes[symbol.name] for symbol in given_symbols(graph)])
     found = graph._fixed.get(key)
     if found is None:
         while len(graph._fixed) >= KEPT:
@@ -47,7 +47,7 @@ def remembered(graph: Graph, sizes: Mapping[str, int]) -> Graph:
 
 def captures_of(graph: Graph) -> list[Graph]:
     """The graph at each of the sizes for which it was captured; a graph without symbols itself."""
-    symbols = symbols_of_inputs(graph)
+    symbols = given_symbols(graph)
     if not symbols:
         return [graph]
     rows = zip(*[symbol.captured for symbol in symbols], strict=True)
@@ -58,6 +58,12 @@ def symbols_of_inputs(graph: Graph) -> list[Symbol]:
     """The symbols that are read off inputs; the others follow from these by the rules of ops."""
     given = set(numbers(graph.arguments))
     return [symbol for symbol in graph.symbols if symbol.value in given]
+
+
+def given_symbols(graph: Graph) -> list[Symbol]:
+    """The symbols of which the others follow by the rules of ops: those of inputs, and those that follow from data."""
+    given = set(numbers(graph.arguments))
+    return [symbol for symbol in graph.symbols if symbol.data or symbol.value in given]
 
 
 # --------------------------------------------------------------------------------------------------------------- inputs
@@ -146,6 +152,11 @@ def fixed(graph: Graph, sizes: Mapping[str, int]) -> Graph:
     return _Fixing(graph, sizes).graph_()
 
 
+def outside(graph: Graph, sizes: Mapping[str, int]) -> dict[int, Value]:
+    """The inputs and constants of *graph* at *sizes* of the symbols of its inputs, by number."""
+    return _Fixing(graph, sizes).outside()
+
+
 class _Fixing:
     """One walk through a graph.
 
@@ -164,10 +175,15 @@ class _Fixing:
         self.known = _Sizes({}, graph.numbers)
         self.ends: dict[int, int] = {}
 
+    def outside(self) -> dict[int, Value]:
+        """Inputs and constants, by number."""
+        for value in (*self.graph.inputs, *(constant.value for constant in self.graph.constants)):
+            self.add(value, self.dense(value))
+        return self.known.values
+
     def graph_(self) -> Graph:
         graph = self.graph
-        for value in (*graph.inputs, *(constant.value for constant in graph.constants)):
-            self.add(value, self.dense(value))
+        self.outside()
         nodes = [self.node(at, node) for at, node in enumerate(graph.nodes)]
         captured = ends_of(graph.values)
         storages = [

@@ -48,9 +48,10 @@ from .size_lines import written_symbol
 from .structure import NumberRef, Ref
 from .values import Refusal, Scalar, Value
 
-VERSION = 3
+VERSION = 4
 """The version of the text: raised when something is written that earlier readers do not know. A graph is written in the
-earliest that says it: since 2 calls have bodies, and there are numbers; since 3 there are symbols.
+earliest that says it: since 2 calls have bodies, and there are numbers; since 3 there are symbols, since 4 some that
+follow from data.
 """
 BODY = " " * 8
 """What the lines of a call's bodies begin with."""
@@ -118,7 +119,9 @@ class _Writer:
         for at in reversed(range(len(graph.nodes))):
             lines[first + at + 1 : first + at + 1] = self.below(graph.nodes[at])
         args, kwargs = graph.arguments
-        version = 3 if general(graph) else 2 if graph.numbers or any(node.bodies for node in graph.nodes) else 1
+        by_data = any(one.data for one in graph.symbols)
+        since_2 = bool(graph.numbers) or any(node.bodies for node in graph.nodes)
+        version = 4 if by_data else 3 if general(graph) else 1 + since_2
         head = f"graph {version} of {json.dumps(graph.name)} ({self.given(args, kwargs)})"
         return "\n".join([head, *lines, f"    return {self.literal(graph.outputs)}"])
 

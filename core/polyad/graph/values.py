@@ -99,6 +99,7 @@ class Symbol:
         dim: the dimension of that value.
         captured: its sizes in the captures of which the graph is made, in the order that all symbols have.
         least, most: what it may be.
+        data: whether it follows from data: only the call that makes the value tells it.
     """
 
     name: str
@@ -107,6 +108,7 @@ class Symbol:
     captured: tuple[int, ...]
     least: int = 0
     most: int | None = None
+    data: bool = False
 
 
 @dataclass(frozen=True, slots=True)

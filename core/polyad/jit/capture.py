@@ -27,6 +27,7 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from ..base.state import state, user_line, warn_user
+from ..dispatch.abstract import assuming
 from ..dispatch.arguments import explaining
 from ..dispatch.effects import Effect, Record, Result
 from ..dispatch.modes import Mode, Setting
@@ -135,6 +136,7 @@ class Capture(Mode):
                 return taken_apart(op, args)
         grad = state.grad_enabled
         effect = op if isinstance(op, Effect) else None
+        assumed = 0 if self.twins is None else len(self.twins.sizes)
         called = args
         if effect is not None and effect.bodies is not None:
             from .bodies import hold_bodies  # whose captures are of this class
@@ -166,6 +168,8 @@ class Capture(Mode):
             outputs = outputs if leaves_of(outputs, Ref) else None
         else:
             outputs = None if effect.result is Result.CHECK else self._read(op, result)
+        if self.twins is not None and len(self.twins.sizes) > assumed:
+            self.twins.by_data.update(ref.number for ref in leaves_of(outputs, Ref))
         changed = None if grad == self._grad_enabled else grad
         self._draft.nodes.append(
             Node(op, recorded, outputs, (), changed, self.line(), self._modules, draws=draws and draws())
@@ -184,7 +188,10 @@ class Capture(Mode):
 
     def carry_out(self, op: Op | Effect, args: tuple[Any, ...]) -> Any:
         """Pass a call on."""
-        return op.call(*args)
+        if self.twins is None:
+            return op.call(*args)
+        with assuming(self.twins.assume):
+            return op.call(*args)
 
     def _enter_pass(self, effect: Effect, args: tuple[Any, ...]) -> tuple[bool, Any]:
         """The result of a pass. Whether what it used is known, too; if not, nothing is recorded of it."""

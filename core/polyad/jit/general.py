@@ -108,9 +108,9 @@ class _Calls:
         """The capture of a call; what it changes stays as it leaves it."""
         return captured(self.mode(names=self.members), self.function, *given)
 
-    def without_data(self, given: Given) -> tuple[Graph, Twins]:
-        """The capture of a call without data, and what stood for tensors in it."""
-        twins = Twins()
+    def without_data(self, given: Given, number: int = 0) -> tuple[Graph, Twins]:
+        """The capture of a call without data, and what stood for tensors in it, after *number* others."""
+        twins = Twins(number)
         with self.restored(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             mode = self.mode(names=self.members, twins=twins)
@@ -125,17 +125,17 @@ class _Calls:
         """Whether a capture without data is as one with data, for the example."""
         if self.same is None:
             try:
-                self.same = _makes_the_same_calls(self.first, self.without_data(self.given)[0])
+                self.same = _makes_the_same_calls(self.first, *self.without_data(self.given))
             except Exception:
                 self.same = False
         return self.same
 
 
-def _makes_the_same_calls(one: Graph, other: Graph) -> bool:
-    """Whether two captures of one example have the same calls and shapes."""
+def _makes_the_same_calls(one: Graph, other: Graph, twins: Twins) -> bool:
+    """Whether two captures of one example have the same calls, and the same shapes where these follow from no data."""
     if _names(one) != _names(other) or len(one.values) != len(other.values):
         return False
-    return all(a.shape == b.shape for a, b in zip(one.values, other.values, strict=True))
+    return bool(twins.sizes) or all(a.shape == b.shape for a, b in zip(one.values, other.values, strict=True))
 
 
 def _names(graph: Graph) -> list[str]:
@@ -244,6 +244,9 @@ class _Generalising:
         rows = self.rows()
         for sizes in rows[: len(self.example) + 1] if few else rows:
             self.capture(sizes)
+        if len(rows) == 1 and not self.data and self.reads_data():
+            for _ in range(2):
+                self.capture(self.example)
         large = {} if self.data or few else self.large()
         if large and large not in rows:
             try:
@@ -257,13 +260,25 @@ class _Generalising:
             self.capture(more)
             unifying = self.unifying()
             graph = unifying.graph()
-        for one, sizes in () if few else self.captures:
-            _hold_against(graph, one, sizes)
+        for at, (one, sizes) in enumerate(() if few else self.captures):
+            by_data = {symbol.name: symbol.captured[at] for symbol in graph.symbols if symbol.data}
+            _hold_against(graph, one, {**sizes, **by_data})
         return graph
 
+    def reads_data(self) -> bool:
+        """Whether sizes follow from data in a function without symbols. Else its graph is the example's."""
+        try:
+            self.capture(self.example)
+        except BakedSize:
+            return False
+        if not self.twins[-1].sizes:
+            self.twins.pop()
+            self.captures.pop()
+            return False
+        return True
+
     def unifying(self) -> Unifying:
-        originals = {id(twin): tensor for twins in self.twins for twin, tensor in twins.pairs}
-        return Unifying(self.captures, self.symbols, self.dims, self.ranges, originals)
+        return Unifying(self.captures, self.twins, self.symbols, self.dims, self.ranges)
 
     def large(self) -> dict[str, int]:
         """Sizes that would take too much time and memory with data; none if the captures differ as it is. All symbols
@@ -350,12 +365,12 @@ class _Generalising:
     def capture(self, sizes: dict[str, int]) -> None:
         """Capture the function at *sizes*."""
         calls = self.calls
-        if sizes == self.example:
+        if sizes == self.example and not self.captures:
             self.captures.append((calls.first, sizes))
             return
         try:
             if self.captures and not self.data:
-                graph, twins = calls.without_data(self._inputs(sizes))
+                graph, twins = calls.without_data(self._inputs(sizes), len(self.twins))
                 self.twins.append(twins)
             else:
                 with calls.restored(), warnings.catch_warnings():

@@ -21,9 +21,8 @@ from ..graph.sizes import sizes_in_words
 from ..graph.structure import NumberRef, Ref, leaves_of
 from ..graph.values import Draw, Refusal, Storage, Symbol, Value
 from ..random.generator import Generator
-from ..tensor import Tensor
 from .fitting import Fitting, Known
-from .twins import META
+from .twins import META, Twins
 
 Dims = Mapping[str, Mapping[int, Any]]
 Ranges = Mapping[str, tuple[int, "int | None"]]
@@ -35,6 +34,7 @@ class Unifying:
     Attributes:
         graphs, sizes: the captures, with the sizes of the symbols in each.
         sources: for each symbol the tensor and the dimension off which it is read.
+        twins: what stood for tensors in the captures without data, which are the last ones.
         dims, ranges: as of `polyad.jit.generalise`, with expressions.
         originals: of the constants of captures without data, by id.
         fitting: what finds expressions.
@@ -44,12 +44,13 @@ class Unifying:
     def __init__(
         self,
         captures: Sequence[tuple[Graph, Mapping[str, int]]],
+        twins: Sequence[Twins],
         sources: Mapping[str, tuple[str, int]],
         dims: Dims,
         ranges: Ranges,
-        originals: Mapping[int, Tensor],
     ) -> None:
-        self.sources, self.dims, self.ranges, self.originals = sources, dims, ranges, originals
+        self.twins, self.sources, self.dims, self.ranges = twins, sources, dims, ranges
+        self.originals = {id(twin): tensor for one in twins for twin, tensor in one.pairs}
         self.graphs = [graph for graph, _ in captures]
         self.sizes = [sizes for _, sizes in captures]
         self.rows = {name: tuple(sizes[name] for sizes in self.sizes) for name in sources}
@@ -59,6 +60,11 @@ class Unifying:
 
     def graph(self) -> Graph:
         return _Body(self, self.graphs, None).graph()
+
+    def follows_from_data(self, number: int, row: tuple[int, ...]) -> bool:
+        """Whether the size of a value was assumed where there was no data."""
+        without = zip(self.twins, row[len(row) - len(self.twins) :], strict=True)
+        return bool(self.twins) and all(number in one.by_data and size in one.sizes for one, size in without)
 
     def new_name(self) -> str:
         while True:
@@ -201,20 +207,21 @@ class _Body:
         sizes = []
         known = [*near, *self.whole.derived]
         for dim, row in enumerate(zip(*[value.shape for value in values if value is not None], strict=True)):
-            item = self.whole.fitting.size(row, known)
+            data = self.outer is None and self.whole.follows_from_data(number, row)
+            item = None if data else self.whole.fitting.size(row, known)
             if item is None:
-                item = self.derive(at, number, dim, row, node)
+                item = self.derive(at, number, dim, row, node, data)
             sizes.append(item)
         self.general[number] = tuple(sizes) if names_of(sizes) else None
 
-    def derive(self, at: int, number: int, dim: int, row: tuple[int, ...], node: Node | None) -> Expression:
-        """A symbol that is read off a result, whose size an op's rules say."""
+    def derive(self, at: int, number: int, dim: int, row: tuple[int, ...], node: Node | None, data: bool) -> Expression:
+        """A symbol that is read off a result, whose size an op's rules say, or the data."""
         if node is None or not (isinstance(node.op, Op) or node.op.bodies):
             name = self.first.values[number].name
             raise self.differs(
                 at, f"no expression of the sizes gives dim {dim} of %{name}, which is {_found_items(row)}"
             )
-        symbol = Symbol(self.whole.new_name(), number, dim, row)
+        symbol = Symbol(self.whole.new_name(), number, dim, row, data=data)
         self.symbols.append(symbol)
         known = Known(row, SizeRef(symbol.name))
         self.whole.derived.append(known)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import io
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -331,3 +332,51 @@ def test_decompositions_are_the_users_to_choose() -> None:
     alike(other.module()(x), made.module()(x))
     with pytest.raises(TypeError, match="no overload"):
         made.run_decompositions({"linear": swish})
+
+
+SELECTIONS: dict[str, Callable[[polyad.Tensor], Any]] = {
+    "mask": lambda x: x[x > 0] * 2,
+    "indices": lambda x: x.nonzero(),
+    "rows": lambda x: polyad.where(x[:, 0] > 0)[0] + x.shape[0],
+    "distinct": lambda x: polyad.unique(x.round()),
+    "count": lambda x: polyad.arange(x[x > 0].shape[0] + 1),
+    "pairs": lambda x: (x[x.sum(1) > 0] @ x[x.sum(1) < 0].t()).flatten(),
+    "half": lambda x: polyad.cat([x[x > 0], x[x < 0][: x[x < 0].shape[0] // 2]]),
+}
+
+
+@pytest.mark.parametrize("case", SELECTIONS)
+@pytest.mark.parametrize("shapes", [None, {"x": {0: Dim("n")}}])
+def test_sizes_follow_from_data(case, shapes):
+    class Selecting(nn.Module):
+        def forward(self, x):
+            return SELECTIONS[case](x)
+
+    model, file = Selecting(), io.BytesIO()
+    program = export.export(
+        model, (polyad.tensor([[1.0, 2, -1], [-1, -2, -2], [1, 1, 0], [0, -3, 1]]),), dynamic_shapes=shapes
+    )
+    export.save(program, file)
+    file.seek(0)
+    loaded = export.load(file)
+    for seed in range(3):
+        polyad.manual_seed(seed)
+        x = polyad.randn(4 if shapes is None else 4 + seed, 3)
+        for one in (program, loaded, program.run_decompositions()):
+            polyad.testing.assert_close(one.module()(x), model(x))
+
+
+@pytest.mark.parametrize(
+    ("function", "says"),
+    [
+        (lambda x: sum(row for row in x[x > 0]), "sizes of index follow from data|another capture"),
+        (lambda x: x[x > 0] * (2 if x[x > 0].shape[0] > 9 else 1), "no expression of the sizes gives its argument 1"),
+    ],
+)
+def test_decisions_by_sizes_that_follow_from_data_are_refused(function, says):
+    class Deciding(nn.Module):
+        def forward(self, x):
+            return function(x)
+
+    with pytest.raises((RuntimeError, NotImplementedError), match=says):
+        export.export(Deciding(), (polyad.tensor([1.0, 2, -1]),))

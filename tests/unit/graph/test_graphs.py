@@ -224,7 +224,7 @@ TEXT = """graph 1 of "f" (%x)
 @pytest.mark.parametrize(
     ("old", "new", "what"),
     [
-        ("graph 1", "graph 4", "line 1: it is of version 4, and this polyad reads up to 3"),
+        ("graph 1", "graph 5", "line 1: it is of version 5, and this polyad reads up to 4"),
         ("graph 1", "diagram", "line 1: it does not begin as a graph does"),
         ("= add(", "= adds(", r"line 6, node 2 \(adds\): there is no such op or effect"),
         ("add(%x@1", "add(%1", r"node 2 \(add\): %1 is used before it is made"),

@@ -8,7 +8,7 @@ from ...base.dtypes import int64
 from ...base.shapes_and_strides import Shape, normalize_shape
 from ...dispatch.op import function, primitive
 from ...dispatch.promotion import to_int64
-from ...dispatch.structure import opaque
+from ...dispatch.structure import columns, opaque
 from ...errors import ShapeError
 from ...tensor import Tensor
 from ...tensor.tensor import check_tensor
@@ -23,7 +23,7 @@ def _nonzero_shape(shape: Shape) -> Shape:
     return (-1, len(shape))  # how many there are, only the data can tell
 
 
-@primitive(dtype=to_int64, structure=opaque, shape=_nonzero_shape, method=False)
+@primitive(dtype=to_int64, structure=opaque, shape=_nonzero_shape, strides=columns, method=False)
 def _nonzero(input: Tensor) -> Tensor:
     """The indices of all elements that are not zero, a row an element, in row-major order."""
 
