@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import enum
+import importlib
 from collections.abc import Iterable
 
 from .base.state import state
@@ -26,6 +27,7 @@ _TensorMeta = type(Tensor)
 __all__ = [
     "_AutoDispatchBelowAutograd",
     "_ExcludeDispatchKeyGuard",
+    "_get_tracing_state",
     "DispatchKey",
     "DispatchKeySet",
     "DisableTorchFunction",
@@ -111,6 +113,12 @@ class _AutoDispatchBelowAutograd:
 
     def __exit__(self, *exception: object) -> None:
         state.below_autograd, state.grad_enabled = self._before
+
+
+def _get_tracing_state() -> object | None:
+    """Something while `polyad.jit.trace` records this thread, None if it does not."""
+    jit = importlib.import_module("polyad.jit")
+    return jit if jit.is_tracing() else None
 
 
 def _log_api_usage_once(event: str) -> None:

@@ -303,6 +303,7 @@ from .ops.products.dot import dot as dot
 from .ops.products.dot import inner as inner
 from .ops.products.dot import vdot as vdot
 from .ops.products.einsum import einsum as einsum
+from .ops.products.grouped import _scaled_mm as _scaled_mm
 from .ops.products.matmul import matmul as matmul
 from .ops.products.mm import bmm as bmm
 from .ops.products.mm import chain_matmul as chain_matmul

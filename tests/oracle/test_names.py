@@ -27,7 +27,6 @@ REASONS: dict[str, str] = {
     r"sym_.*|cond|while_loop|fork|wait|import_ir_.*|parse_.*|merge_type_.*|unify_type_list|get_file_path"
     r"|boolean_dispatch|assert_int_or_pair|(handle|has)_torch_function.*|classproperty|Optional": "of PyTorch's"
     " compilers, and of how its Python is written",
-    r"grouped_mm|scaled_grouped_mm|scaled_mm": "of 8-bit floats, on CUDA",
     r"is_distributed|prepare_multiprocessing_environment|from_file": "several processes come with what needs them",
     r"chalf": "no complex32",
     r"reinforce|resize|resize_as|index|module_load|const_data_ptr": "left over from old PyTorch, or not documented",

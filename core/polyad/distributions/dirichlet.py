@@ -76,3 +76,10 @@ class Dirichlet(ExponentialFamily):
     def _log_normalizer(self, *natural_params: Tensor) -> Tensor:
         (x,) = natural_params
         return x.lgamma().sum(-1) - x.sum(-1).lgamma()
+
+
+def _sample_dirichlet(input: Tensor) -> Tensor:
+    """A sample of each of the Dirichlet distributions whose concentrations are the rows of *input*, under the name that
+    PyTorch's programs have for it; it has no gradient.
+    """
+    return Dirichlet(input, validate_args=False).sample()

@@ -3,5 +3,6 @@
 """
 
 from ..dispatch.catalogue import functions_of
+from ..ops.products.grouped import ScalingType as ScalingType, SwizzleType as SwizzleType
 
 __getattr__, __dir__ = functions_of("nn.functional", globals())

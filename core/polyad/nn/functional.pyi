@@ -125,3 +125,6 @@ from ..ops.nn.pooling.unpooling import max_unpool2d as max_unpool2d
 from ..ops.nn.pooling.unpooling import max_unpool3d as max_unpool3d
 from ..ops.pointwise.exponential import sigmoid as sigmoid
 from ..ops.pointwise.trigonometry import tanh as tanh
+from ..ops.products.grouped import grouped_mm as grouped_mm
+from ..ops.products.grouped import scaled_grouped_mm as scaled_grouped_mm
+from ..ops.products.grouped import scaled_mm as scaled_mm

@@ -244,6 +244,9 @@ cross
     "products.dot": """
 dot vdot
 """,
+    "products.grouped": """
+grouped
+""",
     "products.matmul": """
 gemm vector_product
 """,
@@ -629,6 +632,9 @@ dot inner vdot
 """,
     "products.einsum": """
 einsum
+""",
+    "products.grouped": """
+_scaled_mm nn.functional.grouped_mm nn.functional.scaled_grouped_mm nn.functional.scaled_mm
 """,
     "products.matmul": """
 linalg.matmul matmul

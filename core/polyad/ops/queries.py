@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from ..base.dtypes import DType
+from ..base.dtypes import DType, int64
 from ..base.memory_formats import MemoryFormat
 from ..dispatch.op import function, method, prop
 from ..dispatch.promotion import common_dtype
@@ -17,6 +17,7 @@ from ..errors import ShapeError, wrong_type
 from ..tensor import Tensor
 from ..tensor.storage import InferenceView
 from ..tensor.tensor import check_tensor
+from .creation.factories import tensor
 
 if TYPE_CHECKING:
     Number = bool | int | float | complex
@@ -199,3 +200,13 @@ def is_set_to(self: Tensor, tensor: Tensor) -> bool:
         and self.storage_offset() == tensor.storage_offset()
         and self.untyped_storage() == tensor.untyped_storage()
     )
+
+
+def _shape_as_tensor(input: Tensor) -> Tensor:
+    """The sizes of *input* as int64 numbers, under the name that PyTorch's programs have for it.
+
+    >>> import polyad
+    >>> polyad._shape_as_tensor(polyad.ones(2, 3))
+    tensor([2, 3])
+    """
+    return tensor(list(check_tensor(input, "_shape_as_tensor", "input").shape), dtype=int64)

@@ -46,6 +46,10 @@ def test_keys_are_names() -> None:
 
 def test_small_names() -> None:
     assert _C._log_api_usage_once("library.use") is None
+    assert _C._get_tracing_state() is None
+    seen = []
+    jit.trace(lambda x: [seen.append(_C._get_tracing_state()), x + 1][1], polyad.ones(1), check_trace=False)
+    assert seen[0] is not None
     assert jit._script_if_tracing is jit.script_if_tracing
     assert jit._overload_method(test_small_names) is test_small_names
     assert _dynamo.utils.is_compile_supported("cpu") is False
