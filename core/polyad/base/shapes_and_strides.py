@@ -314,7 +314,9 @@ def int_of(value: Any) -> int | None:
     >>> int_of(2), int_of(2.0), int_of(True)
     (2, None, None)
     """
-    if isinstance(value, (bool, type)) or not isinstance(value, SupportsIndex):
+    if value.__class__ is int:
+        return value  # type: ignore[no-any-return]
+    if isinstance(value, (bool, type)) or not hasattr(value, "__index__"):
         return None
     try:
         return operator.index(value)

@@ -59,8 +59,8 @@ network("UNet2DModel", {**UNET, "attention_head_dim": 8, "down_block_types": ("D
 network(
     "UNet2DConditionModel", UNET | TEXT, lambda run: noised(run, encoder_hidden_states=run.normal(2, 7, 16, seed=2))
 )
-network("UNet1DModel", {"sample_size": 32, "in_channels": 2, "out_channels": 2, "extra_in_channels": 32,
-                        "block_out_channels": (16, 32), "down_block_types": ("DownBlock1DNoSkip", "AttnDownBlock1D"),
+network("UNet1DModel", {"sample_size": 32, "in_channels": 2, "out_channels": 2, "extra_in_channels": 64,
+                        "block_out_channels": (32, 64), "down_block_types": ("DownBlock1DNoSkip", "AttnDownBlock1D"),
                         "up_block_types": ("AttnUpBlock1D", "UpBlock1DNoSkip")},
         lambda run: {"sample": run.normal(2, 2, 32), "timestep": run.integers(100, 2)})  # fmt: skip
 network("UNet3DConditionModel", {**UNET, "cross_attention_dim": 16, "attention_head_dim": 8,

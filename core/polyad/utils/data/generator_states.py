@@ -25,7 +25,7 @@ _PLAIN_SAMPLERS = (
 
 def draws_plainly(sampler: Any) -> bool:
     """Whether a sampler draws from polyad's generators alone."""
-    while isinstance(sampler, BatchSampler):
+    while type(sampler) is BatchSampler:  # a subclass may hold its own otherwise, and draw
         sampler = sampler.sampler
     return sampler is None or type(sampler) in _PLAIN_SAMPLERS
 
