@@ -392,6 +392,7 @@ _LAZY_NAMES = {
     "frombuffer": "interop.numpy",
     "get_device_module": "accelerator",
     "hookimpl": "backend.hookspecs",
+    **dict.fromkeys(("CompilationUnit", "ScriptFunction", "ScriptModule"), "jit"),
     "_segment_reduce": "ops.indexing.segment_reduce",
     "_sample_dirichlet": "distributions.dirichlet",
     "_shape_as_tensor": "ops.queries",
@@ -460,6 +461,8 @@ def __getattr__(name: str) -> Any:
     if name in PUBLIC or name in _IN_PLACE:
         value = globals()[name] = getattr(functions, name)
         return value
+    if name == "torch":  # PyTorch's module holds itself
+        return importlib.import_module(__package__)
     if f"polyad.{name}" in _moved.FORWARDED:
         return importlib.import_module(f".{name}", __package__)
     if name in _absent.ABSENT:

@@ -4,6 +4,7 @@ from .compatibility.absent import lacking
 from .inspection.profiling import (
     ProfilerAction as ProfilerAction,
     ProfilerActivity as ProfilerActivity,
+    kineto_available as kineto_available,
     profile as profile,
     record_function as record_function,
     schedule as schedule,

@@ -82,6 +82,8 @@ def __getattr__(name: str) -> Any:
 
     if name in _LAZY_MODULES:
         return import_module(f".{name}", __name__)
+    if name == "_profiler_enabled":
+        return import_module("polyad.inspection.op_times").is_watched
     if name == "Variable":  # of a layer above this package
         return import_module("polyad.tensor.legacy_types").Variable
     if name not in _LAZY:

@@ -52,6 +52,14 @@ def _is_int(value: Any) -> bool:
     return True
 
 
+def as_ints(values: Iterable[Any]) -> tuple[int, ...] | None:
+    """*values* as ints, NumPy's integers too; None if one is no int, or a bool."""
+    try:
+        return None if any(isinstance(value, bool) for value in values) else tuple([operator.index(v) for v in values])
+    except TypeError:
+        return None
+
+
 def _is_number(value: Any) -> bool:
     if value.__class__ is float or value.__class__ is int:
         return True  # asking an abstract class takes longer

@@ -7,7 +7,7 @@ equal if they nest alike with the same keys.
 
 from __future__ import annotations
 
-from collections import OrderedDict, defaultdict, deque
+from collections import OrderedDict, defaultdict, deque, namedtuple
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
@@ -33,11 +33,21 @@ _registered: dict[type, Registered] = {}
 
 def register(container: type, flatten: Any, unflatten: Any, keyed: Any = None) -> None:
     """Let values of the very class *container* be structures. Raises ValueError if they are already."""
-    if container in _registered or container in _CONTAINERS:
+    if container in _registered or container in CONTAINERS:
         raise ArgumentError(
             f"register_pytree_node: {container.__name__} is registered already", fix="register a class once"
         )
     _registered[container] = Registered(flatten, unflatten, keyed)
+
+
+def unregister(container: type) -> None:
+    """Take `register` back; KeyError if nothing was registered."""
+    del _registered[container]
+
+
+def registered_classes() -> tuple[type, ...]:
+    """What `register` was told of."""
+    return tuple(_registered)
 
 
 def registered(container: type) -> Registered | None:
@@ -62,17 +72,21 @@ class Tree:
 
     Attributes:
         container: its type, such as dict; None for a leaf.
-        keys: of a dict, in its order; else empty.
+        context: what else it takes to build it, as PyTorch has it: the keys of a dict, the factory and the keys of a
+            defaultdict, the length of a deque, what a registered class gave.
         children: the structures within.
-        context: what else it takes to build it: the factory of a defaultdict, what a registered class gave.
+        keys: of a dict, in its order; else empty.
         count: how many leaves it has.
     """
 
     __slots__ = ("children", "container", "context", "count", "keys")
 
-    def __init__(self, container: Any, keys: tuple[Any, ...], children: tuple[Tree, ...], context: Any = None) -> None:
-        self.container, self.keys, self.children, self.context = container, keys, children, context
-        self.count: int = 1 if container is None else sum(child.count for child in children)
+    def __init__(self, type: Any, context: Any, children_specs: Iterable[Tree]) -> None:
+        if type is namedtuple:  # what PyTorch has for the type of all of them
+            type, context = context, None
+        self.container, self.context, self.children = type, context, tuple(children_specs)
+        self.keys = tuple(context) if type in (dict, OrderedDict) else tuple(context[1]) if type is defaultdict else ()
+        self.count: int = 1 if type is None else sum(child.count for child in self.children)
 
     def build(self, leaves: Iterable[Any]) -> Any:
         """The structure with *leaves* in their places."""
@@ -83,7 +97,7 @@ class Tree:
             return next(leaves)
         items = [child._build(leaves) for child in self.children]
         if self.container is defaultdict:
-            return defaultdict(self.context, zip(self.keys, items, strict=True))
+            return defaultdict(self.context[0], zip(self.keys, items, strict=True))
         if self.container in (dict, OrderedDict):
             return self.container(zip(self.keys, items, strict=True))
         if self.container is deque:
@@ -113,6 +127,16 @@ class Tree:
         """How many leaves it has, by PyTorch's name."""
         return self.count
 
+    @property
+    def type(self) -> Any:
+        """Its type, by PyTorch's name."""
+        return namedtuple if hasattr(self.container, "_fields") else self.container
+
+    @property
+    def children_specs(self) -> list[Tree]:
+        """The structures within, by PyTorch's name."""
+        return list(self.children)
+
     def is_leaf(self) -> bool:
         """Whether it stands for a leaf."""
         return self.container is None
@@ -130,8 +154,8 @@ class _Star:
 
 
 _STAR = _Star()
-LEAF = Tree(None, (), ())
-_CONTAINERS = (dict, OrderedDict, defaultdict, list, tuple, deque)
+LEAF = Tree(None, None, ())
+CONTAINERS = (dict, OrderedDict, defaultdict, list, tuple, deque)
 
 
 def flatten(value: Any, is_leaf: IsLeaf = None) -> tuple[list[Any], Tree]:
@@ -160,16 +184,16 @@ def _flatten(value: Any, leaves: list[Any], is_leaf: IsLeaf) -> Tree:
         leaves.append(value)
         return LEAF
     if container in (dict, OrderedDict, defaultdict):
-        factory = value.default_factory if container is defaultdict else None
-        children = tuple([_flatten(item, leaves, is_leaf) for item in value.values()])
-        return Tree(container, tuple(value), children, factory)
+        keys = list(value)
+        context = [value.default_factory, keys] if container is defaultdict else keys
+        return Tree(container, context, [_flatten(item, leaves, is_leaf) for item in value.values()])
     if container in (list, tuple) or (isinstance(value, tuple) and hasattr(container, "_fields")):
-        return Tree(container, (), tuple([_flatten(item, leaves, is_leaf) for item in value]))
+        return Tree(container, None, [_flatten(item, leaves, is_leaf) for item in value])
     if container is deque:
-        return Tree(container, (), tuple([_flatten(item, leaves, is_leaf) for item in value]), value.maxlen)
+        return Tree(container, value.maxlen, [_flatten(item, leaves, is_leaf) for item in value])
     if container in _registered:
         items, context = _registered[container].flatten(value)
-        return Tree(container, (), tuple([_flatten(item, leaves, is_leaf) for item in items]), context)
+        return Tree(container, context, [_flatten(item, leaves, is_leaf) for item in items])
     leaves.append(value)
     return LEAF
 

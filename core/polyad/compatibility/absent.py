@@ -132,6 +132,10 @@ ABSENT: dict[str, Absence] = {
         ),
         Absence("tensors without data are on device meta", 'device="meta"'),
     ),
+    **dict.fromkeys(
+        ("FloatType", "IntType", "ListType", "TensorType"),
+        Absence("types of scripts are polyad's own", "polyad.Tensor, int, float or list in annotations"),
+    ),
     **{
         f"hub.{name}": Absence(
             "no code is fetched and run", "the model's own package, and polyad.hub.load_state_dict_from_url"

@@ -157,6 +157,11 @@ class _Watch(Mode):
         raise NotImplementedError
 
 
+def is_watched() -> bool:
+    """Whether a profiler watches this thread; libraries know it as ``polyad.autograd._profiler_enabled``."""
+    return any(isinstance(mode, _Watch) for mode in state.modes)
+
+
 class emit_nvtx(_Watch):
     """Show the ops that run inside, and labels, as ranges to NVIDIA's profilers; see `polyad.cuda.nvtx`.
 

@@ -25,6 +25,7 @@ from .op_times import Averages, Event, record_function as record_function
 __all__ = [
     "ProfilerAction",
     "ProfilerActivity",
+    "kineto_available",
     "profile",
     "record_function",
     "schedule",
@@ -54,6 +55,16 @@ class ProfilerAction(Enum):
 
 
 _RECORDING = (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
+
+
+def kineto_available() -> bool:
+    """True: `profile` records, though not by the library of that name, which PyTorch's needs.
+
+    >>> import polyad
+    >>> polyad.profiler.kineto_available()
+    True
+    """
+    return True
 
 
 def supported_activities() -> set[ProfilerActivity]:

@@ -393,7 +393,7 @@ def scan(combine_fn: Callable[..., Any], init: Any, xs: Any, *, dim: int = 0, re
     if dim < 0:
         dim += given[0].ndim
     _check_length("scan", given, dim)
-    step = _Step("scan", combine_fn, Tree(tuple, (), (tree, tree_of_xs)))
+    step = _Step("scan", combine_fn, Tree(tuple, None, (tree, tree_of_xs)))
     step.carry = tree
     found = SCAN.call(step, carry, [x.movedim(dim, 0) if dim else x for x in given], reverse, ())
     assert step.result is not None
@@ -420,7 +420,7 @@ def map_over(f: Callable[..., Any], xs: Any, *args: Any) -> Any:
     given, tree = _flatten_tensors("map", "xs", xs)
     _check_length("map", given, 0)
     further, tree_of_args = _flatten_tensors("map", "args", args)
-    flat = _Flat("map", f, Tree(tuple, (), (tree, *tree_of_args.children)))
+    flat = _Flat("map", f, Tree(tuple, None, (tree, *tree_of_args.children)))
     found = MAP.call(flat, given, tuple(further))
     assert flat.result is not None
     return flat.result.build(found)

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator
+from collections import OrderedDict, defaultdict, deque, namedtuple
+from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from typing import Any, NamedTuple
 
 from polyad.arguments import explain
 
-from ..base.trees import LEAF, IsLeaf, Tree, flatten, register, registered, same_order
+from ..base.trees import (
+    CONTAINERS,
+    LEAF,
+    IsLeaf,
+    Tree,
+    flatten,
+    register,
+    registered,
+    registered_classes,
+    same_order,
+    unregister,
+)
 from ..errors import ArgumentError, ArgumentTypeError, safe_repr
 
 __all__ = [
@@ -16,7 +27,9 @@ __all__ = [
     "KeyPath",
     "LeafSpec",
     "MappingKey",
+    "NodeDef",
     "PyTree",
+    "SUPPORTED_NODES",
     "SequenceKey",
     "TreeSpec",
     "key_get",
@@ -122,6 +135,61 @@ def _dict_unflatten(values: Iterable[Any], context: Context) -> dict[Any, Any]:
 
 def _dict_flatten_with_keys(d: dict[Any, Any]) -> tuple[list[tuple[KeyEntry, Any]], Context]:
     return [(MappingKey(key), value) for key, value in d.items()], list(d)
+
+
+class NodeDef(NamedTuple):
+    """How values of a type are taken apart and built again."""
+
+    type: Any
+    flatten_fn: Callable[[Any], tuple[Iterable[Any], Any]]
+    unflatten_fn: Callable[[Iterable[Any], Any], Any]
+
+
+class _Nodes(MutableMapping[Any, NodeDef]):
+    """What is taken apart, by its type: containers of Python's, and registered classes, which may leave and return."""
+
+    def __getitem__(self, type: Any) -> NodeDef:
+        found = registered(type)
+        if found is not None:
+            return NodeDef(type, found.flatten, found.unflatten)
+        if type not in CONTAINERS and type is not namedtuple:
+            raise KeyError(type)
+        return NodeDef(type, _taken_apart, lambda items, context: _put_together(type, items, context))
+
+    def __setitem__(self, type: Any, node: NodeDef) -> None:
+        register(type, node.flatten_fn, node.unflatten_fn)
+
+    def __delitem__(self, type: Any) -> None:
+        unregister(type)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((*CONTAINERS, namedtuple, *registered_classes()))
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+
+SUPPORTED_NODES = _Nodes()
+
+
+def _taken_apart(value: Any) -> tuple[list[Any], Context]:
+    items, tree = flatten(value, lambda inner: inner is not value)
+    return items, tree.container if tree.type is namedtuple else tree.context
+
+
+def _put_together(type: Any, items: Iterable[Any], context: Context) -> Any:
+    items = list(items)
+    return Tree(type, context, [LEAF] * len(items)).build(items)
+
+
+def _get_node_type(tree: Any) -> Any:
+    """The type of *tree*, for `SUPPORTED_NODES`: ``namedtuple`` of all named tuples.
+
+    >>> from polyad.utils._pytree import SUPPORTED_NODES, _get_node_type
+    >>> SUPPORTED_NODES[_get_node_type({"a": 1})].flatten_fn({"a": 1})
+    ([1], ['a'])
+    """
+    return namedtuple if isinstance(tree, tuple) and hasattr(tree, "_fields") else type(tree)
 
 
 def tree_flatten(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[Any], Tree]:

@@ -33,6 +33,9 @@ def test_absent_classes_stand_in_annotations() -> None:
 def test_questions_about_what_runs() -> None:
     assert func.vmap(lambda x: x * _C._are_functorch_transforms_active())(polyad.ones(2)).tolist() == [1, 1]
     assert not _C._are_functorch_transforms_active()
+    with polyad.profiler.profile():
+        assert polyad.autograd._profiler_enabled()
+    assert not polyad.autograd._profiler_enabled()
     traced = []
     polyad.jit.trace(lambda x: traced.append(_C._get_tracing_state()) or x + 1, polyad.ones(2))
     assert traced[0]

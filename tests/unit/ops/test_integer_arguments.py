@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import polyad
+from polyad import nn
 from polyad.errors import DTypeError
 
 
@@ -63,3 +64,19 @@ def test_exponents_are_integers_of_the_dtype():
         with pytest.raises(DTypeError, match="pow"):
             x.pow(exponent)
     assert x.pow(np.int8(2)).tolist() == [4, 9]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x, i: nn.functional.pad(x, (i(1), i(0))),
+        lambda x, i: nn.functional.interpolate(x, size=(i(5), i(5))),
+        lambda x, i: nn.functional.adaptive_avg_pool2d(x, (i(2), None)),
+        lambda x, i: nn.ZeroPad2d(i(1))(x),
+        lambda x, i: nn.Conv2d(3, 3, i(3), padding=(i(1), i(1)))(x).shape,
+        lambda x, i: polyad.full((i(2),), i(3)),
+    ],
+)
+def test_integers_of_numpy_are_ints(call) -> None:
+    x = polyad.arange(48.0).reshape(1, 3, 4, 4)
+    assert str(call(x, np.int64)) == str(call(x, int))

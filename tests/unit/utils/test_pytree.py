@@ -109,3 +109,38 @@ def test_paths_through_a_registered_class() -> None:
     pytree.register_pytree_node(Keyless, lambda _: ([1], None), lambda *_: Keyless())
     with pytest.raises(ValueError, match="flatten_with_keys_fn"):
         pytree.tree_leaves_with_path(Keyless())
+
+
+def test_structures_are_built_from_what_nodes_give() -> None:
+    value = [Point(1, {"b": 2, "a": 3}), OrderedDict(c=4), defaultdict(int, d=5), deque([6], 3), (7,)]
+
+    def rebuilt(one: object) -> tuple[list[object], pytree.TreeSpec]:
+        kind = pytree._get_node_type(one)
+        if kind not in pytree.SUPPORTED_NODES:
+            return [one], pytree.LeafSpec()
+        items, context = pytree.SUPPORTED_NODES[kind].flatten_fn(one)
+        assert pytree.SUPPORTED_NODES[kind].unflatten_fn(items, context) == one
+        parts = [rebuilt(item) for item in items]
+        return [leaf for leaves, _ in parts for leaf in leaves], pytree.TreeSpec(
+            kind, context, [spec for _, spec in parts]
+        )
+
+    leaves, spec = rebuilt(value)
+    assert leaves == [1, 2, 3, 4, 5, 6, 7]
+    assert spec == pytree.tree_flatten(value)[1]
+    assert pytree.tree_unflatten(leaves, spec) == value
+    assert spec.children_specs[0].type is namedtuple
+
+
+def test_registered_classes_leave_and_return() -> None:
+    class Box:
+        def __init__(self, held: object) -> None:
+            self.held = held
+
+    pytree.register_pytree_node(Box, lambda box: ([box.held], None), lambda items, context: Box(*items))
+    node = pytree.SUPPORTED_NODES.pop(Box)
+    box = Box(1)
+    assert pytree.tree_leaves(box) == [box]
+    pytree.SUPPORTED_NODES[Box] = node
+    assert pytree.tree_leaves(box) == [1]
+    assert Box in list(pytree.SUPPORTED_NODES)

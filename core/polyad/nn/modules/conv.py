@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from ...arguments import check_choice, check_dims, check_divisible, check_type
 from ...base.device import Device
 from ...base.dtypes import DType
-from ...base.kinds import PaddingMode, Positive
+from ...base.kinds import PaddingMode, Positive, as_ints
 from ...errors import ArgumentError, ArgumentTypeError, safe_repr
 from ...tensor import Tensor
 from ...tensor.tensor import check_tensor
@@ -122,9 +122,9 @@ class ConvNd(Module):
 
     def _sizes(self, argument: str, value: int | Sequence[int], least: int = 1) -> tuple[int, ...]:
         """One number a spatial dimension; a single number stands for all."""
-        sizes = (value,) * self.spatial_dims if isinstance(value, int) else value
+        sizes = as_ints(value if isinstance(value, (tuple, list)) else (value,) * self.spatial_dims)
         name = type(self).__name__
-        if not isinstance(sizes, (tuple, list)) or not all(isinstance(size, int) for size in sizes):
+        if sizes is None:
             raise ArgumentTypeError(
                 f"{name}: {argument} must be an int or {self.spatial_dims} of them",
                 operands={argument: value},
@@ -136,7 +136,7 @@ class ConvNd(Module):
                 operands={argument: value},
                 fix=f"choose a larger {argument}",
             )
-        return tuple(sizes)
+        return sizes
 
     def reset_parameters(self) -> None:
         """Draw weight and bias anew, uniform in +-1/sqrt(fan_in)."""

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from ...arguments import check_dims, check_length
+from ...base.kinds import as_ints
 from ...errors import ArgumentTypeError
 from ...tensor import Tensor
 from ...tensor.tensor import check_tensor
@@ -45,15 +46,15 @@ class _Pad(Module):
     def __init__(self, padding: int | Sequence[int]) -> None:
         super().__init__()
         name, count = type(self).__name__, 2 * self.spatial_dims
-        sides = (padding,) * count if isinstance(padding, int) else padding
-        if not isinstance(sides, (tuple, list)) or not all(isinstance(side, int) for side in sides):
+        sides = as_ints(padding if isinstance(padding, (tuple, list)) else (padding,) * count)
+        if sides is None:
             raise ArgumentTypeError(
                 f"{name}: padding must be an int or {count} of them",
                 operands={"padding": padding},
                 fix="pass an int for all sides",
             )
         check_length(name, "padding", sides, count, "numbers, before and after each dimension")
-        self.padding = tuple(sides)
+        self.padding = sides
 
     def forward(self, input: Tensor) -> Tensor:
         check_tensor(input, type(self).__name__, "input")

@@ -108,8 +108,8 @@ def full(
     """
     check_layout(layout, "full")
     shape = check_sizes(normalize_shape((size,), "full"), "full")
-    if isinstance(fill_value, Tensor):
-        fill_value = fill_value.item()
+    if isinstance(fill_value, Tensor) or (isinstance(fill_value, numbers.Number) and hasattr(fill_value, "item")):
+        fill_value = fill_value.item()  # a number of NumPy's too
     if type(fill_value) not in (bool, int, float, complex):
         raise wrong_type("full", "fill_value", fill_value, "a number")
     return with_options(

@@ -6,9 +6,9 @@ these arguments; TypeError for what is no int.
 
 from __future__ import annotations
 
-import operator
 from typing import TYPE_CHECKING, Any
 
+from ...base.kinds import as_ints
 from ...base.shapes_and_strides import has_channels_last
 from ...errors import ArgumentTypeError, ShapeError, safe_repr
 
@@ -44,17 +44,14 @@ def per_axis(value: Any, op: str, name: str, count: int, least: int = 0) -> Size
 
 
 def _ints(value: Any, op: str, name: str, count: int) -> Sizes:
-    given = value if isinstance(value, (tuple, list)) else (value,)
-    try:
-        if any(isinstance(number, bool) for number in given):
-            raise TypeError
-        return tuple([operator.index(number) for number in given])
-    except TypeError:
+    found = as_ints(value if isinstance(value, (tuple, list)) else (value,))
+    if found is None:
         several = {1: "a tuple of an int", 2: "a pair of ints"}.get(count, f"{count} ints")
         raise ArgumentTypeError(
             f"{op}: {name} is {safe_repr(value)}, neither an int nor {several}",
             fix=f"write {name}=1" + (f" or {name}={(1,) * count}" if count > 1 else ""),
-        ) from None
+        )
+    return found
 
 
 def batched(input: Tensor, op: str, count: int = 2) -> Tensor:

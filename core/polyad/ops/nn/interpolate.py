@@ -16,9 +16,11 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
+from numbers import Real
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...base.dtypes import DType, float32, float64, int64, uint8
+from ...base.kinds import as_ints
 from ...base.shapes_and_strides import Shape
 from ...base.state import NO_MODES, state, warn_user
 from ...dispatch.forward import linear_in
@@ -301,8 +303,11 @@ def _result_size(input: Tensor, mode: str, size: Any, scale_factor: Any, recompu
             fix="give a number, or a number for each spatial dimension",
         )
     factors: list[float | None] = [None] * count
-    allowed: tuple[type, ...] = (int,) if size is not None else (int, float)
-    if not all(isinstance(value, allowed) and not isinstance(value, bool) for value in values):
+    if size is None:
+        read = values if all(isinstance(one, Real) and not isinstance(one, bool) for one in values) else None
+    else:
+        read = as_ints(values)
+    if read is None:
         raise ArgumentTypeError(
             f"interpolate: {name} is {safe_repr(given)}, not numbers", operands=operands, fix=f"write {name}=2"
         )
@@ -314,7 +319,7 @@ def _result_size(input: Tensor, mode: str, size: Any, scale_factor: Any, recompu
                 operands=operands,
                 fix="leave it out",
             )
-        wanted = tuple(values)
+        wanted = tuple(read)
     else:
         if not all(map(math.isfinite, values)):
             raise ArgumentError(

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...base.dtypes import INTEGER
+from ...base.kinds import as_ints
 from ...base.shapes_and_strides import Shape
 from ...dispatch.forward import forward, linear_in
 from ...dispatch.op import composite, function, gradient
@@ -176,24 +177,23 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
     tensor([[3, 2, 1, 2, 3, 2]])
     """
     check_tensor(input, "pad", "input")
-    if not isinstance(pad, (tuple, list)) or not all(
-        isinstance(amount, int) and not isinstance(amount, bool) for amount in pad
-    ):
+    amounts = as_ints(pad) if isinstance(pad, (tuple, list)) else None
+    if amounts is None:
         raise ArgumentTypeError(
             f"pad: pad is {safe_repr(pad)}, not a sequence of ints",
             operands={"input": input},
             fix="write (left, right) or (left, right, top, bottom)",
         )
     shape = input._array.shape
-    if len(pad) % 2 or len(pad) > 2 * len(shape):
+    if len(amounts) % 2 or len(amounts) > 2 * len(shape):
         raise ShapeError(
-            f"pad: {len(pad)} amounts do not fit {len(shape)} dimensions",
+            f"pad: {len(amounts)} amounts do not fit {len(shape)} dimensions",
             operands={"input": input},
             fix="give (before, after) for the last dimensions",
         )
-    by_dim = [0, 0] * (len(shape) - len(pad) // 2)
-    for position in range(len(pad) - 2, -1, -2):
-        by_dim += pad[position : position + 2]
+    by_dim = [0, 0] * (len(shape) - len(amounts) // 2)
+    for position in range(len(amounts) - 2, -1, -2):
+        by_dim += amounts[position : position + 2]
     if mode == "constant":
         try:
             _padded_shape(shape, tuple(by_dim), value)
@@ -220,7 +220,7 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
             operands={"input": input},
             fix="drop value, or use mode='constant'",
         )
-    return _pad_dimensions(input, len(pad) // 2, by_dim, mode)
+    return _pad_dimensions(input, len(amounts) // 2, by_dim, mode)
 
 
 def _cropped(input: Tensor, by_dim: list[int]) -> Tensor:

@@ -12,6 +12,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from ....base.dtypes import int64
+from ....base.kinds import as_ints
 from ....base.shapes_and_strides import Shape
 from ....dispatch.forward import forward, linear_in
 from ....dispatch.op import alias, composite, function, gradient
@@ -145,9 +146,8 @@ def _read_output_size(op: str, count: int, input: Any, output_size: Any) -> tupl
     batch = batched(input, op, count)
     size = batch._array.shape[2:]
     given = tuple(output_size) if isinstance(output_size, (tuple, list)) else (output_size,) * count
-    if len(given) != count or not all(
-        want is None or (isinstance(want, int) and not isinstance(want, bool)) for want in given
-    ):
+    numbers = as_ints([0 if want is None else want for want in given])
+    if len(given) != count or numbers is None:
         several = {1: "a tuple of an int", 2: "a pair of ints"}.get(count, f"{count} ints")
         error = ShapeError if len(given) != count else ArgumentTypeError
         raise error(
@@ -155,7 +155,7 @@ def _read_output_size(op: str, count: int, input: Any, output_size: Any) -> tupl
             operands={"input": input},
             fix="write a size, or a size for each spatial dimension; None keeps a size",
         )
-    wanted = tuple([have if want is None else want for have, want in zip(size, given, strict=True)])
+    wanted = tuple([have if given[dim] is None else numbers[dim] for dim, have in enumerate(size)])
     if min(wanted) < 0 or min(size) < 1:
         raise ShapeError(
             f"{op}: {tuple(size)} cannot be pooled to {wanted}",
