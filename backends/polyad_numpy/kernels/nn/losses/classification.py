@@ -26,12 +26,12 @@ def _is_usual(x: Any, target: Any, weight: Any, ignore_index: int, smoothing: fl
     return x.ndim == 2 and weight is None and not smoothing and _all_count(target, x.shape[1], ignore_index)
 
 
-def _places(x: Any, target: Any) -> Any:
+def _class_places(x: Any, target: Any) -> Any:
     """Where in the flat row-major scores (N, C) the targets' are."""
     return target + np.arange(0, x.size, x.shape[1])
 
 
-def _reduced(loss: Any, reduction: str, dtype: Any) -> Any:
+def _reduce_losses(loss: Any, reduction: str, dtype: Any) -> Any:
     """Losses of targets that all count."""
     if reduction == "none":
         return loss.astype(dtype, copy=False)
@@ -100,8 +100,8 @@ def _likelihood_backward(
 @quiet
 def nll_loss(x: Any, target: Any, weight: Any, reduction: str, ignore_index: int, smoothing: float) -> Any:
     if _is_usual(x, target, weight, ignore_index, smoothing):
-        return _reduced(
-            -half_to_float32(np.ascontiguousarray(x).reshape(-1).take(_places(x, target))), reduction, x.dtype
+        return _reduce_losses(
+            -half_to_float32(np.ascontiguousarray(x).reshape(-1).take(_class_places(x, target))), reduction, x.dtype
         )
     loss = _likelihood("nll_loss", half_to_float32(x), target, weight, reduction, ignore_index, smoothing)
     return np.asarray(loss, x.dtype, order="C")
@@ -113,7 +113,7 @@ def nll_loss_backward(
 ) -> Any:
     if _is_usual(x, target, weight, ignore_index, smoothing):
         result = np.zeros(x.shape, x.dtype)
-        result.reshape(-1)[_places(x, target)] = half_to_float32(-g) / (len(target) if reduction == "mean" else 1)
+        result.reshape(-1)[_class_places(x, target)] = half_to_float32(-g) / (len(target) if reduction == "mean" else 1)
         return result
     return _likelihood_backward(
         "nll_loss", half_to_float32(g), half_to_float32(x), target, weight, reduction, ignore_index, smoothing
@@ -131,10 +131,10 @@ def cross_entropy(x: Any, target: Any, weight: Any, reduction: str, ignore_index
         )
     shifted = values - np.maximum.reduce(values, axis=1, keepdims=True)
     # shifted is row-major, whatever x is: its elements can be taken by flat position.
-    picked = np.ascontiguousarray(shifted).reshape(-1).take(_places(x, target))
+    picked = np.ascontiguousarray(shifted).reshape(-1).take(_class_places(x, target))
     loss = np.log(np.add.reduce(np.exp(shifted), axis=1))
     loss -= picked
-    return _reduced(loss, reduction, x.dtype)
+    return _reduce_losses(loss, reduction, x.dtype)
 
 
 @quiet
@@ -156,7 +156,7 @@ def cross_entropy_backward(
     scale = half_to_float32(g)
     scale = scale[:, None] if reduction == "none" else scale / len(x) if reduction == "mean" else scale
     result *= scale / np.add.reduce(result, axis=1, keepdims=True)
-    result.reshape(-1)[_places(x, target)] -= scale[:, 0] if reduction == "none" else scale
+    result.reshape(-1)[_class_places(x, target)] -= scale[:, 0] if reduction == "none" else scale
     return result.astype(x.dtype, copy=False)
 
 
