@@ -52,6 +52,7 @@ WORK = {
     "inner scatter": lambda: seeded(90, 900).scatter(1, polyad.tensor(np.tile(ROWS[:300], (90, 1))), 1.5),
     "sums at rows": lambda: seeded(900, 24).index_put((polyad.tensor(ROWS),), seeded(3000, 24), accumulate=True),
     "bags": lambda: functional.embedding_bag(polyad.tensor(ROWS.reshape(60, 50)), seeded(900, 24)),
+    "largest few": lambda: seeded(300, 400).topk(7, 0).indices,
     "running extreme": lambda: seeded(201, 333).cummax(1).indices,
     "outer running extreme": lambda: seeded(333, 701).cummin(0).values,
     "running product": lambda: seeded(201, 333).cumprod(1),
@@ -80,6 +81,23 @@ def test_results_do_not_depend_on_the_number_of_threads(threads, name) -> None:
         threads(number)
         found.append(WORK[name]().numpy().tobytes())
     assert found[0] == found[1] == found[2]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16])
+@pytest.mark.parametrize("largest", [True, False])
+@pytest.mark.parametrize("what", ["random", "of few values", "rising", "with nan"])
+def test_the_few_largest_are_in_order_and_the_first_of_equals(dtype, largest, what) -> None:
+    array = np.random.default_rng(0).standard_normal((5, 3000)).astype(dtype)
+    if what == "of few values":
+        array = np.round(array)
+    elif what == "rising":
+        array = np.sort(array, 1)[:, :: 1 if largest else -1].copy()
+    elif what == "with nan":
+        array[2, 1234] = np.nan
+    order = np.argsort(np.where(np.isnan(array), np.inf, array) * (-1 if largest else 1), 1, kind="stable")[:, :20]
+    values, indices = polyad.topk(polyad.tensor(array), 20, 1, largest)
+    assert np.array_equal(indices.numpy(), order)
+    assert np.array_equal(values.numpy(), np.take_along_axis(array, order, 1), equal_nan=True)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int16, np.bool_])

@@ -16,7 +16,7 @@ from ...quiet import quiet
 from .sums import Call, axis_of, dtype_of
 
 
-def _spread(types: Signature, root: bool = False) -> Call | None:
+def _deviations(types: Signature, root: bool = False) -> Call | None:
     """The kernel of the variance, or of its *root*: of the latter, squares may be out of float32's range."""
     dtype = dtype_of(types)
     if dtype.is_complex:
@@ -37,6 +37,6 @@ def _spread(types: Signature, root: bool = False) -> Call | None:
 
 
 KERNELS = {
-    "std": Kernel(np.std, specialize=partial(_spread, root=True)),
-    "var": Kernel(np.var, specialize=_spread),
+    "std": Kernel(np.std, specialize=partial(_deviations, root=True)),
+    "var": Kernel(np.var, specialize=_deviations),
 }

@@ -22,6 +22,23 @@ def _all_count(target: Any, classes: int, ignore_index: int) -> bool:
     return not 0 <= ignore_index < classes and target.size and np.maximum.reduce(target.view(np.uint64), None) < classes
 
 
+def _is_usual(x: Any, target: Any, weight: Any, ignore_index: int, smoothing: float) -> bool:
+    return x.ndim == 2 and weight is None and not smoothing and _all_count(target, x.shape[1], ignore_index)
+
+
+def _class_places(x: Any, target: Any) -> Any:
+    """Where in the flat row-major scores (N, C) the targets' are."""
+    return target + np.arange(0, x.size, x.shape[1])
+
+
+def _reduce_losses(loss: Any, reduction: str, dtype: Any) -> Any:
+    """Losses of targets that all count."""
+    if reduction == "none":
+        return loss.astype(dtype, copy=False)
+    total = np.add.reduce(loss)
+    return np.asarray(total / len(loss) if reduction == "mean" else total, dtype)
+
+
 def _counting(op: str, target: Any, classes: int, ignore_index: int) -> Any:
     """Which targets count; raises for a target that is no class and not ignored."""
     counts = target != ignore_index
@@ -82,6 +99,10 @@ def _likelihood_backward(
 
 @quiet
 def nll_loss(x: Any, target: Any, weight: Any, reduction: str, ignore_index: int, smoothing: float) -> Any:
+    if _is_usual(x, target, weight, ignore_index, smoothing):
+        return _reduce_losses(
+            -half_to_float32(np.ascontiguousarray(x).reshape(-1).take(_class_places(x, target))), reduction, x.dtype
+        )
     loss = _likelihood("nll_loss", half_to_float32(x), target, weight, reduction, ignore_index, smoothing)
     return np.asarray(loss, x.dtype, order="C")
 
@@ -90,6 +111,10 @@ def nll_loss(x: Any, target: Any, weight: Any, reduction: str, ignore_index: int
 def nll_loss_backward(
     g: Any, x: Any, target: Any, weight: Any, reduction: str, ignore_index: int, smoothing: float
 ) -> Any:
+    if _is_usual(x, target, weight, ignore_index, smoothing):
+        result = np.zeros(x.shape, x.dtype)
+        result.reshape(-1)[_class_places(x, target)] = half_to_float32(-g) / (len(target) if reduction == "mean" else 1)
+        return result
     return _likelihood_backward(
         "nll_loss", half_to_float32(g), half_to_float32(x), target, weight, reduction, ignore_index, smoothing
     ).astype(g.dtype, copy=False)
@@ -98,22 +123,18 @@ def nll_loss_backward(
 @quiet
 def cross_entropy(x: Any, target: Any, weight: Any, reduction: str, ignore_index: int, smoothing: float) -> Any:
     values = half_to_float32(x)
-    if x.ndim != 2 or weight is not None or smoothing or not _all_count(target, x.shape[1], ignore_index):
+    if not _is_usual(x, target, weight, ignore_index, smoothing):
         return np.asarray(
             _likelihood("cross_entropy", _log_softmax(values), target, weight, reduction, ignore_index, smoothing),
             x.dtype,
             order="C",
         )
-    count, classes = x.shape
     shifted = values - np.maximum.reduce(values, axis=1, keepdims=True)
     # shifted is row-major, whatever x is: its elements can be taken by flat position.
-    picked = np.ascontiguousarray(shifted).reshape(-1).take(target + np.arange(0, count * classes, classes))
+    picked = np.ascontiguousarray(shifted).reshape(-1).take(_class_places(x, target))
     loss = np.log(np.add.reduce(np.exp(shifted), axis=1))
     loss -= picked
-    if reduction == "none":
-        return loss.astype(x.dtype, copy=False)
-    total = np.add.reduce(loss)
-    return np.asarray(total / count if reduction == "mean" else total, x.dtype)
+    return _reduce_losses(loss, reduction, x.dtype)
 
 
 @quiet
@@ -121,7 +142,7 @@ def cross_entropy_backward(
     g: Any, x: Any, target: Any, weight: Any, reduction: str, ignore_index: int, smoothing: float
 ) -> Any:
     values = half_to_float32(x)
-    if x.ndim != 2 or weight is not None or smoothing or not _all_count(target, x.shape[1], ignore_index):
+    if not _is_usual(x, target, weight, ignore_index, smoothing):
         logs = _log_softmax(values)
         arriving = _likelihood_backward(
             "cross_entropy", half_to_float32(g), logs, target, weight, reduction, ignore_index, smoothing
@@ -130,13 +151,12 @@ def cross_entropy_backward(
         logs *= np.add.reduce(arriving, axis=1, keepdims=True)
         arriving -= logs
         return arriving.astype(x.dtype, copy=False)
-    count, classes = x.shape
     result = np.ascontiguousarray(values - np.maximum.reduce(values, axis=1, keepdims=True))
     np.exp(result, out=result)
     scale = half_to_float32(g)
-    scale = scale[:, None] if reduction == "none" else scale / count if reduction == "mean" else scale
+    scale = scale[:, None] if reduction == "none" else scale / len(x) if reduction == "mean" else scale
     result *= scale / np.add.reduce(result, axis=1, keepdims=True)
-    result.reshape(-1)[target + np.arange(0, count * classes, classes)] -= scale[:, 0] if reduction == "none" else scale
+    result.reshape(-1)[_class_places(x, target)] -= scale[:, 0] if reduction == "none" else scale
     return result.astype(x.dtype, copy=False)
 
 

@@ -27,7 +27,7 @@ def add_at(types: Signature) -> Any:
     return _LIBRARY.function_of("add_at", types)
 
 
-def _packed(*sizes: int) -> bytes:
+def _pack_sizes(*sizes: int) -> bytes:
     return struct.pack(f"{len(sizes)}q", *sizes)
 
 
@@ -38,7 +38,7 @@ def added(
     """*out* with rows of *source* added at *index*, see ``add_at`` in the C file. *chosen*: its ``from`` and
     ``factors``, where source is a matrix of which they choose rows.
     """
-    sizes = _packed(outer, rows, size, count, skipped, zeroed, each, len(source) if source.ndim else 0)
+    sizes = _pack_sizes(outer, rows, size, count, skipped, zeroed, each, len(source) if source.ndim else 0)
     if index.dtype != np.int64 or not add(
         out, np.ascontiguousarray(source), np.ascontiguousarray(index), sizes, *map(np.ascontiguousarray, chosen)
     ):
@@ -46,7 +46,7 @@ def added(
     return out
 
 
-def _sizes(array: Any, index: Any, dim: int) -> tuple[int, int, int, int]:
+def _indexed_sizes(array: Any, index: Any, dim: int) -> tuple[int, int, int, int]:
     """The outer size, rows, inner size and count of an *index* that has a place for each of the other dimensions."""
     shape, places = array.shape, index.shape
     if not index.size or not array.size or len(places) != len(shape) or index.dtype != np.int64:
@@ -56,7 +56,7 @@ def _sizes(array: Any, index: Any, dim: int) -> tuple[int, int, int, int]:
     return math.prod(shape[:dim]), shape[dim], math.prod(shape[dim + 1 :]), places[dim]
 
 
-def _moving(name: str, types: Signature) -> Any:
+def _moving_function(name: str, types: Signature) -> Any:
     """The function *name* for elements of the first operand's size; None if there is none."""
     assert isinstance(types[0], TensorType)
     dtype = _MOVING.get(types[0].dtype.itemsize)
@@ -65,10 +65,10 @@ def _moving(name: str, types: Signature) -> Any:
 
 def gather(types: Signature) -> Call | None:
     """The kernel of `gather`."""
-    run = _moving("gather", types)
+    run = _moving_function("gather", types)
 
     def call(array: Any, index: Any, dim: int) -> Any:
-        sizes = _packed(*_sizes(array, index, dim))
+        sizes = _pack_sizes(*_indexed_sizes(array, index, dim))
         out = np.empty(index.shape, array.dtype)
         if not run(out, np.ascontiguousarray(array), np.ascontiguousarray(index), sizes):
             raise Declined
@@ -79,10 +79,10 @@ def gather(types: Signature) -> Call | None:
 
 def scatter(types: Signature) -> Call | None:
     """The kernel of `scatter`."""
-    run = _moving("scatter", types)
+    run = _moving_function("scatter", types)
 
     def call(array: Any, index: Any, source: Any, dim: int) -> Any:
-        sizes = _sizes(array, index, dim)
+        sizes = _indexed_sizes(array, index, dim)
         if not isinstance(source, np.ndarray):
             if not -_INSIDE <= source < _INSIDE:
                 raise Declined
@@ -91,7 +91,7 @@ def scatter(types: Signature) -> Call | None:
             raise Declined
         out = array.copy(order="C")
         index = np.ascontiguousarray(index)
-        if not run(out, np.ascontiguousarray(source), index, _packed(*sizes, source.shape == ())):
+        if not run(out, np.ascontiguousarray(source), index, _pack_sizes(*sizes, source.shape == ())):
             raise Declined
         return out
 
@@ -103,7 +103,7 @@ def scatter_add(types: Signature) -> Call | None:
     add = add_at(types)
 
     def call(array: Any, index: Any, source: Any, dim: int) -> Any:
-        sizes = _sizes(array, index, dim)
+        sizes = _indexed_sizes(array, index, dim)
         if source.shape != index.shape:
             raise Declined
         return added(add, array.copy(order="C"), source, index, *sizes, each=True)
