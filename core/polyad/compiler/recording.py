@@ -133,14 +133,16 @@ class Call:
         result: what came back, with a `Slot` or `Made` in each tensor's place.
         gradients: of a backward pass.
         since: of a backward pass the first call that it goes back to.
-        writes: numbers of the tensors from outside whose memory has been written by then.
+        writes: numbers of the tensors whose memory the call writes, and of those from outside that it shows first and
+            whose memory has been written by then.
+        rewrites: number of the tensor whose history goes on by a write; None if there is none.
         line: the user's line.
         recorded: whether it recorded history.
         autocast: whether it was made under autocast.
     """
 
     __slots__ = (
-        "args", "autocast", "flags", "gradients", "kind", "line", "op", "recorded", "result", "since", "writes",
+        "args", "autocast", "flags", "gradients", "kind", "line", "op", "recorded", "result", "rewrites", "since", "writes",
     )  # fmt: skip
 
     op: Op | Effect
@@ -151,6 +153,7 @@ class Call:
     gradients: tuple[Gradient, ...]
     since: int
     writes: tuple[int, ...]
+    rewrites: int | None
     line: str
     recorded: bool
     autocast: bool
@@ -243,6 +246,8 @@ class Recorder(Capture):
         self._outside: list[int] = []
         self._gradients: list[tuple[Tensor, Any, Tensor | None]] = []
         self._unclear = False
+        self._rewritten: Tensor | None = None
+        self._computed = -1  # up to this call nothing is pending
         self._histories: dict[int, int] = {}
         self._spent: dict[int, tuple[History, int]] = {}
 
@@ -302,6 +307,7 @@ class Recorder(Capture):
         call.flags = state.grad_enabled, state.no_modes is UNDER_INFERENCE
         call.autocast = state.autocast is not None
         call.gradients, call.since, call.recorded = (), 0, False
+        self._rewritten, call.rewrites = self._rewritten_by(op, args), None
         self._gradients, self._unclear = [], False
         call.kind = _kind_of(op)
         if self._whole and call.kind is Kind.BARRIER and isinstance(op, Effect) and op.to_host:
@@ -340,7 +346,7 @@ class Recorder(Capture):
             elif op in (BACKWARD, GRAD):
                 promised = self._pass_is_clear(call, made)
             else:
-                promised = op.writes is None or not _records_a_write(args)
+                promised = op.writes is None or self._rewritten is not None or not _records_a_write(args)
             plain = all(type(leaf) in (bool, type(None), Made, Slot) for leaf in _leaves(call.result))
             if not promised or not plain:
                 call.kind = Kind.BARRIER
@@ -355,6 +361,16 @@ class Recorder(Capture):
         self._note_writes(call, args)
         self._note_history(call, made)
         self.recording.add(call, self._nodes)
+
+    def _rewritten_by(self, op: Op | Effect, args: tuple[Any, ...]) -> Tensor | None:
+        """The tensor that a call writes to, if its history goes on: the run has made it since the last barrier."""
+        if isinstance(op, Op) or op.writes is None or not _records_a_write(args):
+            return None
+        target = args[op.writes]
+        plain = isinstance(target, Tensor) and target._view is None and target._node is not None
+        if not plain or not self.has_made(target):
+            return None
+        return target if self._spent.get(self.number_of(target), (None, -1))[1] > self._computed else None
 
     def _pass_is_clear(self, call: Call, made: list[Tensor]) -> bool:
         nodes = self._draft.nodes[slice(*self._nodes)]
@@ -385,26 +401,35 @@ class Recorder(Capture):
         return True
 
     def _note_writes(self, call: Call, args: Any) -> None:
-        """Which tensors from outside show memory that is written by this call, or was when they were met here."""
+        """Which tensors show memory that is written by this call, or, from outside, was when they were met here."""
         draft, written = self._draft, set()
-        for number in self._outside:
-            tensor = self._met[number]
+        writes = any(
+            isinstance(node.op, Effect) and node.op.writes is not None for node in draft.nodes[self._nodes[0] :]
+        )
+        new = self._outside[self._before :]
+        for number, tensor in enumerate(self._met) if writes else [(one, self._met[one]) for one in new]:
             memory = draft.memories[draft.seen[self._numbers[id(tensor)]].memory]
-            new = number in self._outside[self._before :] and memory.version > 0
-            if new or self._nodes[0] <= memory.writer < self._nodes[1]:
+            if (number in new and memory.version > 0) or self._nodes[0] <= memory.writer < self._nodes[1]:
                 written.add(number)
         written |= {gradient.before.number for gradient in call.gradients if gradient.before is not None}
-        call.writes = tuple(sorted(number for number in written if number in self._outside))
+        call.writes = tuple(sorted(written))
 
     def _note_history(self, call: Call, made: list[Tensor]) -> None:
         at = len(self.recording.calls)
+        rewritten = self._rewritten
+        if rewritten is not None and call.kind is Kind.PROMISED:
+            made = [*made, rewritten]
+            call.rewrites = self._slots[id(rewritten)]
+            self.recording.names.append((at, call.rewrites, type(_origin(rewritten)).__name__))
+        if call.kind is Kind.BARRIER:
+            self._computed = at
         for tensor in made:
             node = tensor._node
             if node is None:
                 continue
             call.recorded = True
             self._alive.append(node)
-            origin = node.parent if isinstance(node, Output) else node
+            origin = _origin(tensor)
             self._histories[id(node)] = self._histories[id(origin)] = at
             self._spent[self._slots[id(tensor)]] = origin, at
         if call.op not in (BACKWARD, GRAD) or call.kind is not Kind.PROMISED:
@@ -452,7 +477,7 @@ class Recorder(Capture):
         number = self._number(tensor)
         made.append(tensor)
         node, view, array = tensor._node, tensor._view, tensor._array
-        name = None if node is None else type(node.parent if isinstance(node, Output) else node).__name__
+        name = None if node is None else type(_origin(tensor)).__name__
         offset = 0 if view is None else view.offset
         owner = memory_of(tensor)
         if owner is not None:
@@ -584,6 +609,7 @@ class Recording:
         spent: for tensors whose history a backward pass used up: the call that made it, and the pass.
         most: how many tensors have numbers.
         tapes: what runs stretches of it, see `polyad.compiler.tape`.
+        names: the calls that gave a tensor another history, with its number and the name of that.
         passing: a backward pass through what it returned, see `polyad.compiler.passes`.
         watched: gives the node that waits for such a pass, while it exists.
         passable: whether passes through it can be recorded.
@@ -600,9 +626,14 @@ class Recording:
         self.spent: dict[int, tuple[int, int]] = {}
         self.tapes: dict[Any, Any] = {}
         self.most = 0
+        self.names: list[tuple[int, int, str]] = []
         self.passing: Passing | None = None
         self.watched: Callable[[], Any] = lambda: None
         self.passable = self.missed = False
+
+    def name_of(self, made: Made, end: int) -> str:
+        """The name of the history that a tensor has before the call at *end*."""
+        return [str(made.name), *[name for at, number, name in self.names if number == made.number and at < end]][-1]
 
     def waits(self, left_history: bool) -> bool:
         """Whether a pass is to be recorded, of a run that has left history without or with a pass."""
@@ -638,6 +669,12 @@ def _kind_of(op: Op | Effect) -> Kind:
     if not fixed or op.rebinds is not None or op.bodies is not None or op.record not in (None, Record.GRADIENT):
         return Kind.BARRIER
     return Kind.PROMISED
+
+
+def _origin(tensor: Tensor) -> Any:
+    """The node of what made *tensor*."""
+    node = tensor._node
+    return node.parent if isinstance(node, Output) else node
 
 
 def _records_a_write(args: Any) -> bool:
