@@ -19,7 +19,7 @@ from ..tensor import Tensor
 from ..tensor.pending import PendingArray, pending_type
 from ..tensor.storage import InferenceView, ViewOf
 from ..tensor.tensor import SET_GRAD
-from .recording import PLAIN, Call, Free, Gradient, Kind, Made, Outside, Slot, Source, equal, history_of, memory_number
+from .records import PLAIN, Call, Free, Gradient, Kind, Made, Outside, Slot, Source, equal, history_of, memory_number
 
 MISSING = object()
 

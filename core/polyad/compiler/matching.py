@@ -28,20 +28,7 @@ from ..tensor.pending import PendingArray, fulfil, pending_type, real_type, watc
 from ..tensor.storage import InferenceView, ViewOf
 from ..tensor.tensor import SET_GRAD
 from .answering import MISSING, Step, step_of
-from .recording import (
-    Call,
-    Free,
-    Kind,
-    Made,
-    Outside,
-    Recording,
-    Slot,
-    Source,
-    equal,
-    history_of,
-    mapped,
-    memory_number,
-)
+from .records import Call, Free, Kind, Made, Outside, Recording, Slot, Source, equal, history_of, mapped, memory_number
 from .tape import give_up, tape_for
 from .writing import LEFT_HISTORY
 

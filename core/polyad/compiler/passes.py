@@ -25,7 +25,8 @@ from ..random.generator import Generator
 from ..tensor import Tensor
 from ..tensor.storage import next_event
 from ..tensor.tensor import SET_GRAD
-from .recording import Call, Kind, Outside, Passing, Recorder, Recording, Slot, Source, Way, mapped
+from .recording import Recorder
+from .records import Call, Kind, Outside, Passing, Recording, Slot, Source, Way, mapped
 
 if TYPE_CHECKING:
     from .matching import Run

@@ -19,7 +19,7 @@ from ..base.state import NO_MODES, UNDER_INFERENCE, state, warn_once
 from ..history.node import spent_node
 from ..tensor.pending import PendingArray
 from .passes import Memory, Passage
-from .recording import Recording
+from .records import Recording
 from .writing import NoTape, PassWriter, Writer
 
 if TYPE_CHECKING:
