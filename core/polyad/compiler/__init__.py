@@ -2,6 +2,7 @@
 
 entry.py      `polyad.compile`: options, modules, methods
 regions.py    a compiled function: what it has recorded, and what a call of it does
+records.py    what is known of a run
 recording.py  a run that is recorded
 matching.py   a run that is compared with recordings, and answered by tensors that are computed later
 answering.py  the source that compares one call, and answers it

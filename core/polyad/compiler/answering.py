@@ -19,7 +19,7 @@ from ..tensor import Tensor
 from ..tensor.pending import PendingArray, pending_type
 from ..tensor.storage import InferenceView, ViewOf
 from ..tensor.tensor import SET_GRAD
-from .recording import PLAIN, Call, Free, Gradient, Kind, Made, Outside, Slot, Source, equal, history_of, memory_number
+from .records import PLAIN, Call, Free, Gradient, Kind, Made, Outside, Slot, Source, equal, history_of, memory_number
 
 MISSING = object()
 
@@ -88,6 +88,9 @@ class _Comparison:
         """Compare the thread's switches."""
         self._refuse(f"state.grad_enabled is not {call.flags[0]}")
         self._refuse(f"state.no_modes is {'not ' if call.flags[1] else ''}UNDER_INFERENCE")
+        if call.rewrites is not None:
+            array = f"known[{call.rewrites}]"
+            self._refuse(f"{array}.__class__ is not PendingArray or {array}.array is not None")
         if call.recorded:
             self._refuse("state.saved_hooks or history.watchers")
 

@@ -28,20 +28,7 @@ from ..tensor.pending import PendingArray, fulfil, pending_type, real_type, watc
 from ..tensor.storage import InferenceView, ViewOf
 from ..tensor.tensor import SET_GRAD
 from .answering import MISSING, Step, step_of
-from .recording import (
-    Call,
-    Free,
-    Kind,
-    Made,
-    Outside,
-    Recording,
-    Slot,
-    Source,
-    equal,
-    history_of,
-    mapped,
-    memory_number,
-)
+from .records import Call, Free, Kind, Made, Outside, Recording, Slot, Source, equal, history_of, mapped, memory_number
 from .tape import give_up, tape_for
 from .writing import LEFT_HISTORY
 
@@ -161,7 +148,7 @@ class Run(Mode):
         ] * most  # by number: a tensor from outside, or the `PendingArray` of one that a call made
         self._numbers: dict[int, int] = {}  # of tensors from outside, by id
         self._memories: dict[int, int] = {}
-        self._arrays: dict[int, Any] = {}  # of tensors from outside that are to be written
+        self._arrays: dict[int, Any] = {}  # of tensors that are to be written
         self._before: dict[int, tuple[Tensor, Any]] = {}  # what ``.grad`` was at the last end
         self._broken = False
 
@@ -347,11 +334,10 @@ class Run(Mode):
         tensor._grad = value
 
     def _hide(self, number: int) -> None:
-        """Let whoever asks a tensor from outside for its elements wait for what is pending."""
-        tensor = self._known[number]
-        if number not in self._arrays and tensor is not None:
-            array = tensor._array
-            self._arrays[number] = array
+        """Let whoever asks a tensor that has elements for them wait for what is pending."""
+        tensor = self._tensor(number)
+        if tensor is not None and tensor._array.__class__ is not PendingArray:
+            array = self._arrays[number] = tensor._array
             watched(PendingArray(array.shape, array.strides, self, number), tensor)
             tensor._type = pending_type(tensor._type)
 
@@ -430,10 +416,10 @@ class Run(Mode):
         self.ends.append(Stretch(begin, end, len(pending), rows, why, reason))
 
     def _show(self) -> None:
-        """Give tensors from outside their arrays back."""
+        """Give tensors that are to be written their arrays back."""
         for number, array in self._arrays.items():
-            tensor = self._known[number]
-            hidden = tensor._array
+            tensor = self._tensor(number)
+            hidden = None if tensor is None else tensor._array
             if hidden.__class__ is PendingArray:
                 hidden.array = array
                 tensor._array, tensor._type = array, real_type(tensor._type)

@@ -25,7 +25,8 @@ from ..random.generator import Generator
 from ..tensor import Tensor
 from ..tensor.storage import next_event
 from ..tensor.tensor import SET_GRAD
-from .recording import Call, Kind, Outside, Passing, Recorder, Recording, Slot, Source, Way, mapped
+from .recording import Recorder
+from .records import Call, Kind, Outside, Passing, Recording, Slot, Source, Way, mapped
 
 if TYPE_CHECKING:
     from .matching import Run
@@ -123,6 +124,12 @@ class _Watcher:
         )
 
 
+def written_by(run: Run, recording: Recording) -> set[int]:
+    """Numbers of the tensors from outside that the calls write to."""
+    written = {number for call in recording.calls for number in call.writes}
+    return {number for number in written if isinstance(run._known[number], Tensor)}
+
+
 def _nothing() -> None:
     """Stands for a node that is gone."""
 
@@ -169,8 +176,7 @@ class Memory:
         self._recording = recording
         self._known = {number: one for number, one in enumerate(run._known) if isinstance(one, Tensor)}
         self._args = {at: mapped(args, _copied_generator) for at, args in run._args.items()}
-        written = {number for call in recording.calls for number in call.writes}
-        self._copies = {number: self._known[number].detach().clone() for number in written}
+        self._copies = {number: self._known[number].detach().clone() for number in written_by(run, recording)}
 
     def unfold(self, passing: Passing) -> list[Any]:
         """The nodes of all roots, by calls that are made anew, where the history of the run would be."""
@@ -282,7 +288,7 @@ class Passage:
             node = run._known[number]._node
             if node.__class__ is not Leaf or is_watched(node):
                 return "a tensor that gets a gradient has hooks"
-        sizes = [run._known[number].nbytes for call in self.recording.calls for number in call.writes]
+        sizes = [run._known[number].nbytes for number in written_by(run, self.recording)]
         return "large buffers are written to" if sum(sizes) > MOST_COPIED else ""
 
     def leave(self, run: Run, memory: Memory, checked: list[Tensor], values: list[Any]) -> None:

@@ -1,27 +1,16 @@
-"""Recording a call: what the program calls, in order, and of what ops that consists.
-
-A `Recording` holds the program's own calls (`Call`), which later runs are compared with, and the nodes of a graph
-(`polyad.jit.capture`), in which backward passes are entered. Tensors have numbers in the order in which the program's
-calls show them first, so that two runs that call the same number their tensors alike.
-
-A call is one of three kinds. PROMISED: what comes back is known before it is computed. AT_ONCE: it makes a tensor of
-data of the host's, which needs nothing that is pending. BARRIER: all else, such as reading to the host: what is pending
-is computed first.
+"""Recording a run: the program's own calls, which later runs are compared with, and the nodes of a graph
+(`polyad.jit.capture`), in which backward passes are entered.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from enum import Enum
+from collections.abc import Iterator
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..autograd.accumulation import ACCUMULATE_GRAD
 from ..autograd.gradients import BACKWARD, GRAD
-from ..backend.interface import TensorType
 from ..base.device import Device
-from ..base.dtypes import DType
-from ..base.memory_formats import MemoryFormat, MemoryLayout
 from ..base.state import UNDER_INFERENCE, state, user_line
 from ..devices.registry import tensor_type
 from ..dispatch.abstract import new_array
@@ -30,7 +19,7 @@ from ..dispatch.modes import Mode
 from ..dispatch.op import Op
 from ..dispatch.views import layout_of
 from ..errors import NotSupported
-from ..graph.graph import Graph, Node
+from ..graph.graph import Graph
 from ..graph.structure import copied, leaves_of, replace
 from ..history.node import Leaf, Node as History, Output
 from ..jit.backward import _reached
@@ -39,184 +28,22 @@ from ..nn.parameter import Buffer, Parameter
 from ..random.generator import Generator, default_generator
 from ..tensor import Tensor
 from ..tensor.tensor import SET_GRAD
+from .records import (
+    Call,
+    Gradient,
+    Kind,
+    Made,
+    Outside,
+    Recording,
+    Slot,
+    Source,
+    history_of,
+    mapped,
+    memory_of,
+)
 
 CLASSES = (Tensor, Parameter, Buffer)
 """Tensors of other classes may answer calls in their own way, so runs with them are not compiled."""
-
-PLAIN = (bool, int, float, complex, str, type(None), DType, Device, MemoryFormat, MemoryLayout, type(Ellipsis))
-"""Arguments that are equal where they compare equal."""
-
-
-class Kind(Enum):
-    """How a call is answered in a later run."""
-
-    PROMISED = "its result is known before it is computed"
-    AT_ONCE = "it brings in data of the host's"
-    BARRIER = "what is pending is computed before it"
-
-
-class Slot(NamedTuple):
-    """Stands for a tensor that the run has met before, by its number."""
-
-    number: int
-
-
-class Outside(NamedTuple):
-    """What is expected of a tensor that the run meets here first and has not made.
-
-    Attributes:
-        memory: number of its memory; None if the run has met nothing else yet that shows it.
-        history: "none", "leaf", or "recorded".
-    """
-
-    number: int
-    cls: type
-    kind: TensorType
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    history: str
-    view: type | None
-    memory: int | None
-
-
-class Made(NamedTuple):
-    """A new tensor that a call gives.
-
-    Attributes:
-        name: of the class of its history's node; None without history.
-        offset: of a view.
-    """
-
-    number: int
-    kind: TensorType
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    name: str | None
-    view: type | None
-    offset: int
-
-
-class Source(NamedTuple):
-    """Stands for a generator, with how many blocks of numbers the call draws from it."""
-
-    generator: Generator
-    blocks: int
-
-
-class Free(NamedTuple):
-    """Stands for a number of this class, which may differ from run to run."""
-
-    kind: type
-
-
-class Gradient(NamedTuple):
-    """What a backward pass did to ``.grad`` of a leaf.
-
-    Attributes:
-        leaf: number of the leaf.
-        before: what was there: None, a `Slot` or an `Outside`.
-        after: what is there: None if it is the same tensor as before.
-    """
-
-    leaf: int
-    before: Any
-    after: Made | None
-
-
-class Call:
-    """One call of the program's.
-
-    Attributes:
-        op, args: what was called, with `Slot` and the like in the places of tensors, generators, and numbers that vary.
-        flags: whether gradients were recorded, and whether it was in inference_mode.
-        kind: how it is answered.
-        result: what came back, with a `Slot` or `Made` in each tensor's place.
-        gradients: of a backward pass.
-        since: of a backward pass the first call that it goes back to.
-        writes: numbers of the tensors from outside whose memory has been written by then.
-        line: the user's line.
-        recorded: whether it recorded history.
-        autocast: whether it was made under autocast.
-    """
-
-    __slots__ = (
-        "args", "autocast", "flags", "gradients", "kind", "line", "op", "recorded", "result", "since", "writes",
-    )  # fmt: skip
-
-    op: Op | Effect
-    args: tuple[Any, ...]
-    flags: tuple[bool, bool]
-    kind: Kind
-    result: Any
-    gradients: tuple[Gradient, ...]
-    since: int
-    writes: tuple[int, ...]
-    line: str
-    recorded: bool
-    autocast: bool
-
-    def same_as(self, other: Call) -> bool:
-        """Whether both are the same call, with the same result."""
-        return (
-            self.op is other.op
-            and self.flags == other.flags
-            and self.kind is other.kind
-            and self.gradients == other.gradients
-            and self.writes == other.writes
-            and (self.kind is Kind.AT_ONCE or equal(self.args, other.args))
-            and equal(self.result, other.result)
-        )
-
-
-def equal(one: Any, other: Any) -> bool:
-    """Whether two arguments without tensors are the same: of one type and equal, or one object."""
-    if one is other:
-        return True
-    kind = type(one)
-    if kind is not type(other):
-        return isinstance(one, Free) and type(other) is one.kind
-    if kind is float:
-        return repr(one) == repr(other)  # 0.0 is not -0.0, and nan is nan
-    if kind in PLAIN:
-        return bool(one == other)
-    if isinstance(one, tuple):
-        return len(one) == len(other) and all(map(equal, one, other))
-    if kind is list:
-        return len(one) == len(other) and all(map(equal, one, other))
-    if kind is dict:
-        return list(one) == list(other) and all(map(equal, one.values(), other.values()))
-    return kind is slice and equal((one.start, one.stop, one.step), (other.start, other.stop, other.step))
-
-
-def history_of(tensor: Tensor) -> str:
-    """What a tensor from outside comes from, as `Outside` says it."""
-    node = tensor._node
-    return "none" if node is None else "leaf" if node.__class__ is Leaf else "recorded"
-
-
-def memory_of(tensor: Tensor) -> Any:
-    """What is one object for all tensors over the same memory; None if nothing else knows of the memory."""
-    storage = tensor._storage
-    return None if storage is None else (storage.origin or storage)
-
-
-def memory_number(outside: Outside) -> int:
-    """A number for the memory of a tensor from outside, which tensors that share it have in common."""
-    return -1 - outside.number if outside.memory is None else outside.memory
-
-
-def mapped(structure: Any, change: Callable[[Any], Any]) -> Any:
-    """*structure* with ``change(leaf)`` for each leaf, in containers of its own."""
-    kind = type(structure)
-    if kind is tuple:
-        return tuple([mapped(item, change) for item in structure])
-    if kind is list:
-        return [mapped(item, change) for item in structure]
-    if kind is dict:
-        return {key: mapped(item, change) for key, item in structure.items()}
-    if isinstance(structure, tuple) and not hasattr(structure, "_fields"):
-        return kind([mapped(item, change) for item in structure])
-    return change(structure)
 
 
 class Unfit(Exception):
@@ -243,6 +70,8 @@ class Recorder(Capture):
         self._outside: list[int] = []
         self._gradients: list[tuple[Tensor, Any, Tensor | None]] = []
         self._unclear = False
+        self._rewritten: Tensor | None = None
+        self._computed = -1  # up to this call nothing is pending
         self._histories: dict[int, int] = {}
         self._spent: dict[int, tuple[History, int]] = {}
 
@@ -302,6 +131,7 @@ class Recorder(Capture):
         call.flags = state.grad_enabled, state.no_modes is UNDER_INFERENCE
         call.autocast = state.autocast is not None
         call.gradients, call.since, call.recorded = (), 0, False
+        self._rewritten, call.rewrites = self._rewritten_by(op, args), None
         self._gradients, self._unclear = [], False
         call.kind = _kind_of(op)
         if self._whole and call.kind is Kind.BARRIER and isinstance(op, Effect) and op.to_host:
@@ -340,7 +170,7 @@ class Recorder(Capture):
             elif op in (BACKWARD, GRAD):
                 promised = self._pass_is_clear(call, made)
             else:
-                promised = op.writes is None or not _records_a_write(args)
+                promised = op.writes is None or self._rewritten is not None or not _records_a_write(args)
             plain = all(type(leaf) in (bool, type(None), Made, Slot) for leaf in _leaves(call.result))
             if not promised or not plain:
                 call.kind = Kind.BARRIER
@@ -355,6 +185,16 @@ class Recorder(Capture):
         self._note_writes(call, args)
         self._note_history(call, made)
         self.recording.add(call, self._nodes)
+
+    def _rewritten_by(self, op: Op | Effect, args: tuple[Any, ...]) -> Tensor | None:
+        """The tensor that a call writes to, if its history goes on: the run has made it since the last barrier."""
+        if isinstance(op, Op) or op.writes is None or not _records_a_write(args):
+            return None
+        target = args[op.writes]
+        plain = isinstance(target, Tensor) and target._view is None and target._node is not None
+        if not plain or not self.has_made(target):
+            return None
+        return target if self._spent.get(self.number_of(target), (None, -1))[1] > self._computed else None
 
     def _pass_is_clear(self, call: Call, made: list[Tensor]) -> bool:
         nodes = self._draft.nodes[slice(*self._nodes)]
@@ -385,26 +225,35 @@ class Recorder(Capture):
         return True
 
     def _note_writes(self, call: Call, args: Any) -> None:
-        """Which tensors from outside show memory that is written by this call, or was when they were met here."""
+        """Which tensors show memory that is written by this call, or, from outside, was when they were met here."""
         draft, written = self._draft, set()
-        for number in self._outside:
-            tensor = self._met[number]
+        writes = any(
+            isinstance(node.op, Effect) and node.op.writes is not None for node in draft.nodes[self._nodes[0] :]
+        )
+        new = self._outside[self._before :]
+        for number, tensor in enumerate(self._met) if writes else [(one, self._met[one]) for one in new]:
             memory = draft.memories[draft.seen[self._numbers[id(tensor)]].memory]
-            new = number in self._outside[self._before :] and memory.version > 0
-            if new or self._nodes[0] <= memory.writer < self._nodes[1]:
+            if (number in new and memory.version > 0) or self._nodes[0] <= memory.writer < self._nodes[1]:
                 written.add(number)
         written |= {gradient.before.number for gradient in call.gradients if gradient.before is not None}
-        call.writes = tuple(sorted(number for number in written if number in self._outside))
+        call.writes = tuple(sorted(written))
 
     def _note_history(self, call: Call, made: list[Tensor]) -> None:
         at = len(self.recording.calls)
+        rewritten = self._rewritten
+        if rewritten is not None and call.kind is Kind.PROMISED:
+            made = [*made, rewritten]
+            call.rewrites = self._slots[id(rewritten)]
+            self.recording.names.append((at, call.rewrites, type(_origin(rewritten)).__name__))
+        if call.kind is Kind.BARRIER:
+            self._computed = at
         for tensor in made:
             node = tensor._node
             if node is None:
                 continue
             call.recorded = True
             self._alive.append(node)
-            origin = node.parent if isinstance(node, Output) else node
+            origin = _origin(tensor)
             self._histories[id(node)] = self._histories[id(origin)] = at
             self._spent[self._slots[id(tensor)]] = origin, at
         if call.op not in (BACKWARD, GRAD) or call.kind is not Kind.PROMISED:
@@ -452,7 +301,7 @@ class Recorder(Capture):
         number = self._number(tensor)
         made.append(tensor)
         node, view, array = tensor._node, tensor._view, tensor._array
-        name = None if node is None else type(node.parent if isinstance(node, Output) else node).__name__
+        name = None if node is None else type(_origin(tensor)).__name__
         offset = 0 if view is None else view.offset
         owner = memory_of(tensor)
         if owner is not None:
@@ -544,80 +393,6 @@ def _exchanged(one: Any, other: Any, leaf: Any) -> Any:
     return other if leaf is one else leaf
 
 
-class Way(NamedTuple):
-    """How gradients arrive: at which of the results, and how each lies in memory."""
-
-    places: tuple[int, ...]
-    layouts: tuple[Any, ...]
-
-
-class Passing(NamedTuple):
-    """A pass through a run's history, in the run's graph.
-
-    Attributes:
-        roots: numbers of the tensors at which gradients may arrive.
-        way: how they arrive.
-        seeds: values of the gradients that arrive.
-        leaves: numbers of the tensors that get gradients.
-        results: values of these; None where none arrives.
-        nodes: from which node to which.
-        overlaps: for each root the places of those that need tensors which a pass from it frees.
-    """
-
-    roots: tuple[int, ...]
-    way: Way
-    seeds: tuple[int, ...]
-    leaves: tuple[int, ...]
-    results: tuple[int | None, ...]
-    nodes: tuple[int, int]
-    overlaps: tuple[frozenset[int], ...]
-
-
-class Recording:
-    """A run.
-
-    Attributes:
-        calls: the program's calls.
-        ranges: from which node to which each call goes.
-        graph_nodes, seen, memories: the graph's nodes, values and memory.
-        numbers: the numbers of the program's tensors, by values of the graph.
-        spent: for tensors whose history a backward pass used up: the call that made it, and the pass.
-        most: how many tensors have numbers.
-        tapes: what runs stretches of it, see `polyad.compiler.tape`.
-        passing: a backward pass through what it returned, see `polyad.compiler.passes`.
-        watched: gives the node that waits for such a pass, while it exists.
-        passable: whether passes through it can be recorded.
-        missed: whether another pass came.
-    """
-
-    def __init__(self) -> None:
-        self.calls: list[Call] = []
-        self.ranges: list[tuple[int, int]] = []
-        self.graph_nodes: list[Node] = []
-        self.seen: list[Any] = []
-        self.memories: list[Any] = []
-        self.numbers: dict[int, int] = {}
-        self.spent: dict[int, tuple[int, int]] = {}
-        self.tapes: dict[Any, Any] = {}
-        self.most = 0
-        self.passing: Passing | None = None
-        self.watched: Callable[[], Any] = lambda: None
-        self.passable = self.missed = False
-
-    def waits(self, left_history: bool) -> bool:
-        """Whether a pass is to be recorded, of a run that has left history without or with a pass."""
-        return self.passable and (self.missed or (left_history and self.passing is None))
-
-    def add(self, call: Call, nodes: tuple[int, int]) -> None:
-        """One more call, with its nodes in the graph, from and to."""
-        self.calls.append(call)
-        self.ranges.append(nodes)
-
-    def nodes_of(self, at: int) -> list[Node]:
-        """The nodes of the call at a place."""
-        return self.graph_nodes[slice(*self.ranges[at])]
-
-
 def _leaves(structure: Any) -> Iterator[Any]:
     found: list[Any] = []
     mapped(structure, found.append)
@@ -638,6 +413,12 @@ def _kind_of(op: Op | Effect) -> Kind:
     if not fixed or op.rebinds is not None or op.bodies is not None or op.record not in (None, Record.GRADIENT):
         return Kind.BARRIER
     return Kind.PROMISED
+
+
+def _origin(tensor: Tensor) -> Any:
+    """The node of what made *tensor*."""
+    node = tensor._node
+    return node.parent if isinstance(node, Output) else node
 
 
 def _records_a_write(args: Any) -> bool:
@@ -687,10 +468,3 @@ def _is_spent(node: History | None) -> bool:
         return True
     targets = node.targets()
     return bool(targets) and all(map(_is_spent, targets))
-
-
-def made_by(call: Call) -> list[Made]:
-    """The new tensors that a call gives, those in ``.grad`` as well."""
-    found: list[Any] = []
-    mapped(call.result, lambda leaf: found.append(leaf) if leaf.__class__ is Made else None)
-    return [*found, *[gradient.after for gradient in call.gradients if gradient.after is not None]]

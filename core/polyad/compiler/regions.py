@@ -16,7 +16,8 @@ from ..tensor import Tensor
 from .entry import CompiledForward
 from .matching import Branches, Run
 from .passes import watch
-from .recording import Recorder, Recording, Unfit
+from .recording import Recorder, Unfit
+from .records import Recording
 
 MOST = 8
 """So many runs of a function are recorded for each kind of arguments, unless told otherwise."""

@@ -19,7 +19,7 @@ from ..base.state import NO_MODES, UNDER_INFERENCE, state, warn_once
 from ..history.node import spent_node
 from ..tensor.pending import PendingArray
 from .passes import Memory, Passage
-from .recording import Recording
+from .records import Recording
 from .writing import NoTape, PassWriter, Writer
 
 if TYPE_CHECKING:
@@ -82,14 +82,14 @@ class Tape:
         self.rows, self.fused = writer.rows, writer.fused
         self.gains = writer.gains or any(call.op in (BACKWARD, GRAD) for call in recording.calls[begin:end])
         self.inputs, self.inference = writer.inputs, writer.inference
-        shown = [made for made in writer.live.values() if made.name is not None]
+        shown = [(made, recording.name_of(made, end)) for made in writer.live.values() if made.name is not None]
         self.passage: Passage | None = None
         if writer.passing is not None:
             after = PassWriter(writer)
-            self.passage = Passage(recording, writer.passing, {made.number: str(made.name) for made in shown})
+            self.passage = Passage(recording, writer.passing, {made.number: name for made, name in shown})
             self.passage.function = _function(self.passage, "polyad-pass", *after.written())
             self.gains, shown = True, []
-        self._histories = [(made.number, str(made.name), made.shape, made.kind) for made in shown]
+        self._histories = [(made.number, name, made.shape, made.kind) for made, name in shown]
         self._run = _function(self, "polyad-tape", self.source, scope)
 
     def run(self, run: Run) -> str:

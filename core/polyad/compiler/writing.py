@@ -30,11 +30,11 @@ from ..tensor import Tensor
 from ..tensor.pending import fulfil, real_type
 from ..tensor.tensor import SET_GRAD
 from .fusion import Group, Values, grouped, kernel_of
-from .recording import Call, Free, Kind, Made, Recording, made_by, mapped
+from .records import Call, Free, Kind, Made, Recording, made_by, mapped
 
 if TYPE_CHECKING:
     from .matching import Run
-    from .recording import Passing
+    from .records import Passing
 
 
 class NoTape(Exception):

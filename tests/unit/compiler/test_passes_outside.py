@@ -30,6 +30,12 @@ def recurrent():
     return Last()
 
 
+def in_place():
+    return nn.Sequential(
+        nn.Linear(4, 8), nn.BatchNorm1d(8), nn.ReLU(inplace=True), nn.Dropout(0.2, inplace=True), nn.Linear(8, 3)
+    )
+
+
 def same(make, scenario):
     """What *scenario* gives of a function or model and its parameters is the same compiled; gives the region."""
     found = []
@@ -66,7 +72,7 @@ def loss_of(net, x, y):
 
 
 @pytest.mark.parametrize("optimizer", ["momentum", "adam"])
-@pytest.mark.parametrize("model", [perceptron, normalised, Tied, recurrent])
+@pytest.mark.parametrize("model", [perceptron, normalised, Tied, recurrent, in_place])
 def test_training(model, optimizer):
     found = {}
 
@@ -207,7 +213,7 @@ SCENARIOS = [
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda one: one.__name__)
-@pytest.mark.parametrize("model", [perceptron, normalised])
+@pytest.mark.parametrize("model", [normalised, in_place])
 def test_scenarios(model, scenario):
     same(model, scenario)
 

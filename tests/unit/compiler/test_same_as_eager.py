@@ -165,6 +165,22 @@ class TestPrograms:
 
         both(make, *[(torch.randn(3),) for _ in range(16)])
 
+    @pytest.mark.parametrize("write", ["mul_", "__imul__", "relu_"])
+    def test_writes_to_what_was_read(self, write):
+        """What is computed already and written to later shows the write where no op asks for it."""
+
+        def make():
+            def step(x):
+                y = x * 2
+                y.sum().item()
+                getattr(y, write)(*([3] if "mul" in write else []))
+                return y._version, y.grad_fn and y.grad_fn.name(), y
+
+            return step, lambda: None
+
+        for grad in (False, True):
+            both(make, *[(torch.randn(3, requires_grad=grad),) for _ in range(4)])
+
     @pytest.mark.parametrize(
         "read", ["item", "tolist", "numpy", "print", "bool", "float", "data_ptr", "version", "grad_fn"]
     )
