@@ -55,7 +55,7 @@ def function(name: str) -> Callable[..., Any]:
     return found  # type: ignore[no-any-return]
 
 
-def _tensors(op: str, given: Any, name: str = "self") -> Tensors:
+def _list_of_tensors(op: str, given: Any, name: str = "self") -> Tensors:
     """*given*, if it is a list of tensors; raises TypeError or ShapeError otherwise."""
     if not isinstance(given, list | tuple) or not all(isinstance(one, Tensor) for one in given):
         raise ArgumentTypeError(f"_foreach_{op}: {name} is {safe_repr(given)}", fix="pass a list of tensors")
@@ -89,9 +89,9 @@ def _each(op: str, self: Any, *others: Any, **options: Any) -> list[Any] | None:
             f"_foreach_{op}: {len(given)} arguments behind the first", fix=f"pass {least} to {most} of them"
         )
     if plain == "pow" and not isinstance(self, list | tuple):
-        exponents = _tensors(op, given[0], "exponent")
+        exponents = _list_of_tensors(op, given[0], "exponent")
         return [functions.pow(self, exponent) for exponent in exponents]
-    tensors = _tensors(op, self)
+    tensors = _list_of_tensors(op, self)
     if plain in ("add", "sub") and len(given) == 2:
         options["alpha"] = given.pop()
     columns = [_column(op, len(tensors), value, f"argument {number}") for number, value in enumerate(given, 2)]
@@ -123,17 +123,17 @@ def _one(op: str, in_place: bool, row: Sequence[Any], options: dict[str, Any]) -
 
 def _norm(self: Tensors, ord: float = 2, dtype: Any = None) -> list[Tensor]:
     """The norm of each tensor's elements."""
-    return [vector_norm(one, ord, dtype=dtype) for one in _tensors("norm", self)]
+    return [vector_norm(one, ord, dtype=dtype) for one in _list_of_tensors("norm", self)]
 
 
 def _powsum(self: Tensors, ord: float = 2, dtype: Any = None) -> list[Tensor]:
     """The sum of the powers of each tensor's magnitudes."""
-    return [one.abs().pow(ord).sum(dtype=dtype) for one in _tensors("powsum", self)]
+    return [one.abs().pow(ord).sum(dtype=dtype) for one in _list_of_tensors("powsum", self)]
 
 
 def _copy_(self: Tensors, src: Tensors, non_blocking: bool = False) -> None:
     """Write each tensor of *src* into the one of *self*."""
-    targets, sources = _tensors("copy_", self), _tensors("copy_", src, "src")
+    targets, sources = _list_of_tensors("copy_", self), _list_of_tensors("copy_", src, "src")
     if len(targets) != len(sources):
         raise ArgumentError(
             f"_foreach_copy_: {len(sources)} tensors for {len(targets)}", fix="pass lists of equal length"

@@ -139,7 +139,6 @@ BY_PROCESSES = (
         "distributed.algorithms._checkpoint.checkpoint_wrapper",
         "CheckpointImpl CheckpointWrapper apply_activation_checkpointing checkpoint_wrapper",
     ),
-    *_in("distributed.algorithms.ddp_comm_hooks.default_hooks", "allreduce_hook bf16_compress_hook fp16_compress_hook"),
     *_in("distributed.algorithms.ddp_comm_hooks.post_localSGD_hook", "PostLocalSGDState post_localSGD_hook"),
     *_in("distributed.algorithms.model_averaging.averagers", "ModelAverager PeriodicModelAverager"),
     *_in("distributed._composable", "checkpoint contract fully_shard replicate"),
@@ -156,7 +155,6 @@ BY_PROCESSES = (
         """,
     ),
     *_in("distributed.rpc.api", "_all_gather get_worker_info rpc_async rpc_sync"),
-    *_in("distributed.run", "main run"),
     *_in(
         "distributed.device_mesh",
         """

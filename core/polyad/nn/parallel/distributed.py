@@ -153,7 +153,7 @@ class DistributedDataParallel(Module):
             first, other = next((a, b) for a, b in pairs if a != b)
             raise DeviceError(
                 f"DistributedDataParallel: the module of rank {rank} is not that of rank {self.process_group.ranks[0]}",
-                notes={f"rank {self.process_group.ranks[0]}": _told(first), f"rank {rank}": _told(other)},
+                notes={f"rank {self.process_group.ranks[0]}": _shown(first), f"rank {rank}": _shown(other)},
                 fix="build the same model in all processes",
             )
 
@@ -171,7 +171,7 @@ class DistributedDataParallel(Module):
                 dist.collectives.broadcast_coalesced(alike, self.process_group)
 
 
-def _told(parameter: tuple[str, str, tuple[int, ...], bool] | None) -> str:
+def _shown(parameter: tuple[str, str, tuple[int, ...], bool] | None) -> str:
     if parameter is None:
         return "no more parameters"
     name, dtype, shape, requires_grad = parameter

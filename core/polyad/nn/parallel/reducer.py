@@ -13,6 +13,7 @@ from typing import Any
 
 from ... import distributed as dist
 from ...base.state import state
+from ...distributed.algorithms.ddp_comm_hooks.default_hooks import allreduce_hook
 from ...errors import AutogradError, wrong_type
 from ...functions import empty, tensor
 from ...futures import Future
@@ -39,7 +40,8 @@ class GradBucket:
     def __init__(self, number: int, members: Sequence[tuple[int, Tensor]], is_last: bool) -> None:
         self._number, self._members, self._is_last = number, list(members), is_last
         first = members[0][1]
-        self._buffer = empty(sum(p.numel() for _, p in members), dtype=first.dtype, device=first.device)
+        self._memory = empty(sum(p.numel() for _, p in members), dtype=first.dtype, device=first.device)
+        self._buffer = self._memory
         self.waiting = len(members)
         self.future: Future[Any] | None = None
 
@@ -54,6 +56,12 @@ class GradBucket:
     def set_buffer(self, buffer: Tensor) -> None:
         """Put another tensor in place of the gradients."""
         self._buffer = buffer
+
+    def take(self, reduced: Tensor) -> None:
+        """Make *reduced* what the gradients are."""
+        if reduced is not self._memory:
+            self._memory.copy_(reduced.view(-1))
+        self._buffer = self._memory
 
     def gradients(self) -> list[Tensor]:
         """A view of the buffer for each parameter."""
@@ -76,15 +84,6 @@ class GradBucket:
             begin = end
 
 
-def all_reduce_mean(group: Any, bucket: GradBucket) -> Future[Any]:
-    """The hook that is used if no other is: the mean over processes."""
-    buffer = bucket.buffer()
-    buffer.div_(dist.get_world_size(group))
-    work = dist.all_reduce(buffer, group=group, async_op=True)
-    assert work is not None
-    return work.get_future().then(lambda future: future.value()[0])
-
-
 class Reducer:
     """Reduces the gradients of *parameters* over *group*; see the module's docstring.
 
@@ -104,7 +103,7 @@ class Reducer:
         self._group, self._bucket_bytes = group, bucket_bytes
         self.find_unused, self._as_views = find_unused, as_views
         self.enabled = True
-        self._hook: Hook = all_reduce_mean
+        self._hook: Hook = allreduce_hook
         self._hook_state: Any = group
         self._buckets: list[GradBucket] = []
         self._bucket_of: dict[int, GradBucket] = {}
@@ -215,9 +214,7 @@ class Reducer:
             for bucket in self._buckets:
                 assert bucket.future is not None
                 result = bucket.future.wait()
-                result = result[0] if isinstance(result, (list, tuple)) else result
-                if result is not bucket.buffer():
-                    bucket.buffer().copy_(result.view(-1))
+                bucket.take(result[0] if isinstance(result, (list, tuple)) else result)
                 for number, view in bucket.views():
                     if used is None or used[number]:
                         self._give(self._parameters[number], view)
