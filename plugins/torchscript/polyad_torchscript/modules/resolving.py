@@ -58,6 +58,13 @@ _CAST_METHODS = {
 """Methods of tensors that give another dtype."""
 
 
+TYPE_NAMES: dict[str, Any] = {
+    "Tensor": polyad.Tensor, "torch": polyad, "typing": typing,
+    **{name: getattr(typing, name) for name in ("List", "Dict", "Tuple", "Optional", "Union", "Any")},
+}  # fmt: skip
+"""The names that annotations and type comments may use though their file does not define them."""
+
+
 class Resolver:
     """The names of one function of Python.
 
@@ -124,10 +131,14 @@ class Resolver:
         def call(checker: Any, given: list[Value], named: dict[str, Value], place: Place) -> Value:
             if "out" in named and named["out"].expression(checker, place).type == t.NONE:
                 named = {name: one for name, one in named.items() if name != "out"}
+            types = {one.name: one.type for one in found.function.signature.arguments}
+            given = [_as_float(one, kind, checker, place) for one, kind in zip(given, types.values())] + given[
+                len(types) :
+            ]
+            named = {name: _as_float(one, types.get(name), checker, place) for name, one in named.items()}
             if indexed is None:
                 return found.call(checker, given, named, place)
-            names = [one.name for one in indexed.function.signature.arguments[: len(given)]]
-            asked = dict(zip(names, given), **named).get("return_indices")
+            asked = dict(zip(types, given), **named).get("return_indices")
             constant = None if asked is None else asked.expression(checker, place)
             asks = isinstance(constant, tree.Constant) and constant.value is True
             return (indexed if asks else found).call(checker, given, named, place)
@@ -410,7 +421,9 @@ class Resolver:
         """The value of an annotation or a default, which Python has evaluated as well."""
         code = compile(ast.fix_missing_locations(ast.Expression(node)), "<annotation>", "eval")
         try:
-            return eval(code, {"__builtins__": builtins, **self.names})  # the user's own source, as Python runs it
+            return eval(
+                code, {"__builtins__": builtins, **TYPE_NAMES, **self.names}
+            )  # the user's own source, as Python runs it
         except Exception as error:
             raise CompileError(f"script: the annotation or default {ast.unparse(node)} cannot be evaluated: {error}",
                                place, fix="name what is defined where the function is") from None  # fmt: skip
@@ -451,6 +464,15 @@ class Resolver:
             place,
             fix="use an instance of a scripted class",
         )
+
+
+def _as_float(value: Value, wanted: Type | None, checker: Any, place: Place) -> Value:
+    """An integer for what takes a float, but no integer, as a float; any other value as it is."""
+    if isinstance(wanted, t.UnionType) and t.FLOAT in wanted.members and t.INT not in wanted.members:
+        wanted = t.FLOAT
+    if wanted == t.FLOAT and isinstance(value, Plain) and value.type == t.INT:
+        return Plain(checker.operator(("aten::Float",), [value.value], {}, place))
+    return value
 
 
 def _annotations_of(

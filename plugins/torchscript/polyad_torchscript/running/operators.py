@@ -129,7 +129,7 @@ def _minimum(*values: Any) -> Any:
     return min(*values)
 
 
-def _dict_of(values: Any) -> Any:
+def _dict_of(values: Any = ()) -> Any:
     return dict(values)
 
 
