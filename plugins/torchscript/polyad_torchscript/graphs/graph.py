@@ -5,30 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..types import types as t
-from ..types.types import Type
+from ..types.types import Type, declared_name
 
-__all__ = ["Block", "Graph", "Node", "Value", "type_in_graph"]
-
-
-def type_in_graph(type: Type) -> str:
-    """A type as graphs and declarations have it.
-
-    >>> type_in_graph(t.optional(t.ListType(t.INT)))
-    'int[]?'
-    """
-    if isinstance(type, t.ListType):
-        return f"{type_in_graph(type.element)}[]"
-    if isinstance(type, t.UnionType):
-        if len(type.members) == 2 and t.NONE in type.members:
-            return f"{type_in_graph(t.without_none(type))}?"
-        return f"Union({', '.join(map(type_in_graph, type.members))})"
-    if isinstance(type, t.TupleType) and type.name is None:
-        return f"({', '.join(map(type_in_graph, type.elements))})"
-    if isinstance(type, (t.DictType, t.FutureType)):
-        word = "Dict" if isinstance(type, t.DictType) else "Future"
-        return f"{word}({', '.join(map(type_in_graph, type.parts()))})"
-    return str(type)
+__all__ = ["Block", "Graph", "Node", "Value"]
 
 
 class Value:
@@ -68,7 +47,7 @@ class Value:
         return f"%{self.name}"
 
     def __repr__(self) -> str:
-        return f"%{self.name} : {type_in_graph(self._type)}"
+        return f"%{self.name} : {declared_name(self._type)}"
 
 
 class Node:
