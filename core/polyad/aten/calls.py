@@ -281,6 +281,18 @@ def stft(
     return PUBLIC["stft"].call(self, n_fft, hop_length, win_length, window, *rest, **named)
 
 
+@carries_out("einsum")
+def einsum(equation: str, tensors: Sequence[Tensor], *, path: Any = None) -> Any:
+    """Sums of products; *path*, the order of these, changes no result."""
+    return PUBLIC["einsum"].call(equation, *tensors)
+
+
+@carries_out("expand_copy")
+def expand_copy(self: Tensor, size: Sequence[int], *, implicit: bool = False) -> Any:
+    """A copy in which dimensions of one repeat."""
+    return self.expand(*size).clone()
+
+
 @carries_out("expand")
 def expand(self: Tensor, size: Sequence[int], *, implicit: bool = False) -> Any:
     """A view in which dimensions of one repeat; *implicit* says that broadcasting asked for it."""
