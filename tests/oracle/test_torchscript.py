@@ -18,7 +18,6 @@ from . import torchscript_models as of_pytorch
 
 NO_OPERATOR = {
     "classes_scripted": "PyTorch's text has no comprehension with two targets",
-    "encoder_scripted": "attention of several heads runs as Python",
     "sorting_scripted": "unique gives one tensor or several",
 }
 """Models whose scripted programs PyTorch does not read, with the reason."""

@@ -264,6 +264,57 @@ def fft_c2r(self: Tensor, dim: Sequence[int], normalization: int, last_dim_size:
     return PUBLIC["fft.irfftn"].call(self, sizes, list(dim), norm=_SCALES[1][normalization])
 
 
+@carries_out("stft")
+def stft(
+    self: Tensor,
+    n_fft: int,
+    hop_length: int | None = None,
+    win_length: int | None = None,
+    window: Tensor | None = None,
+    *rest: Any,
+    **named: Any,
+) -> Any:
+    """The transform of windows; without *center* and *pad_mode* in the overload that is older, which pads nothing."""
+    centred = (rest[1:2] and isinstance(rest[1], str)) or {"center", "pad_mode"} & {*named}
+    if not centred:
+        return PUBLIC["stft"].call(self, n_fft, hop_length, win_length, window, False, "reflect", *rest, **named)
+    return PUBLIC["stft"].call(self, n_fft, hop_length, win_length, window, *rest, **named)
+
+
+@carries_out("einsum")
+def einsum(equation: str, tensors: Sequence[Tensor], *, path: Any = None) -> Any:
+    """Sums of products; *path*, the order of these, changes no result."""
+    return PUBLIC["einsum"].call(equation, *tensors)
+
+
+@carries_out("expand_copy")
+def expand_copy(self: Tensor, size: Sequence[int], *, implicit: bool = False) -> Any:
+    """A copy in which dimensions of one repeat."""
+    return self.expand(*size).clone()
+
+
+@carries_out("expand")
+def expand(self: Tensor, size: Sequence[int], *, implicit: bool = False) -> Any:
+    """A view in which dimensions of one repeat; *implicit* says that broadcasting asked for it."""
+    return self.expand(*size)
+
+
+@carries_out("is_contiguous")
+def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
+    """Whether the elements are in the order of *memory_format*."""
+    return self.is_contiguous() if memory_format is None else self.is_contiguous(memory_format=memory_format)
+
+
+@carries_out("backward")
+def backward(
+    self: Any, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None
+) -> None:
+    """The gradients of a tensor, or of a list of them, in the leaves."""
+    from ..autograd import backward as backward_of
+
+    backward_of(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+
 @carries_out("_pin_memory")
 def pin_memory(self: Tensor, device: Any = None) -> Tensor:
     """A copy in memory that devices read quickly, where there is any."""

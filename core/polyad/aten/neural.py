@@ -148,6 +148,18 @@ for _ndim in (1, 2, 3):
     carries_out(f"adaptive_max_pool{_ndim}d")(_adaptive_max_pool(f"adaptive_max_pool{_ndim}d"))
 
 
+def _fractional_max_pool(name: str) -> Callable[..., Any]:
+    def call(self: Tensor, kernel_size: Any, output_size: Any, random_samples: Tensor) -> Any:
+        pool = _functional(name)
+        return pool(self, kernel_size, output_size, return_indices=True, _random_samples=random_samples)
+
+    return call
+
+
+for _ndim in (2, 3):
+    carries_out(f"fractional_max_pool{_ndim}d")(_fractional_max_pool(f"fractional_max_pool{_ndim}d"))
+
+
 @carries_out("max_unpool2d")
 def max_unpool2d(self: Tensor, indices: Tensor, output_size: Sequence[int]) -> Any:
     """The elements at their *indices* in planes of *output_size*."""
@@ -290,6 +302,20 @@ def _activation_in_place(name: str) -> Callable[..., Any]:
 
 for _name in ("silu", "mish", "hardswish", "hardsigmoid", "relu6"):
     carries_out(f"{_name}_")(_activation_in_place(_name))
+
+
+@carries_out("elu_")
+def elu_(self: Tensor, alpha: float = 1, scale: float = 1, input_scale: float = 1) -> Any:
+    """With the factors that make celu and selu of it, in place."""
+    return self.copy_(OPS["elu"].call(self, alpha, scale, input_scale))
+
+
+@carries_out("rrelu_")
+def rrelu_(
+    self: Tensor, lower: float = 0.125, upper: float = 1 / 3, training: bool = False, generator: Any = None
+) -> Any:
+    """With slopes that are drawn in training, in place."""
+    return _functional("rrelu")(self, lower, upper, training, True)
 
 
 @carries_out("rrelu")

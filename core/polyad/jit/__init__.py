@@ -20,6 +20,7 @@ from .scripting import (
     Final,
     _overload as _overload,
     _overload_method as _overload_method,
+    _unwrap_optional as _unwrap_optional,
     annotate,
     export,
     ignore,
@@ -40,6 +41,7 @@ from .tracing import (
     load,
     onednn_fusion_enabled,
     optimize_for_inference,
+    optimized_execution,
     save,
     set_fusion_strategy,
     strict_fusion,
@@ -72,6 +74,10 @@ def __getattr__(name: str) -> Any:
     return found
 
 
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_SCRIPTED})
+
+
 __all__ = [
     "Attribute",
     "BakedValueWarning",
@@ -92,6 +98,7 @@ __all__ = [
     "load",
     "onednn_fusion_enabled",
     "optimize_for_inference",
+    "optimized_execution",
     "save",
     "script",
     "script_if_tracing",

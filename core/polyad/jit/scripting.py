@@ -198,6 +198,12 @@ def annotate(the_type: Any, the_value: T) -> T:
     return the_value
 
 
+def _unwrap_optional(x: T | None) -> T:
+    """*x*, which must not be None; in a program it is no ``Optional`` then. PyTorch's older name for an assertion."""
+    assert x is not None, "Unwrapping null optional"
+    return x
+
+
 def isinstance_(obj: Any, target_type: Any) -> bool:
     """Whether *obj* is of *target_type*, whose parts count: ``isinstance(x, list[int])``. Programs refine by it.
 

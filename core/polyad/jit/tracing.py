@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from typing import IO, Any
 
@@ -304,6 +305,18 @@ class strict_fusion:
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         pass
+
+
+@contextmanager
+def optimized_execution(should_optimize: bool) -> Iterator[None]:
+    """A context that changes nothing: PyTorch's executor is told by it whether to optimise, and there is none here.
+
+    >>> import polyad
+    >>> with polyad.jit.optimized_execution(False):
+    ...     print(polyad.ones(1) + 1)
+    tensor([2.])
+    """
+    yield
 
 
 def export_opnames(m: Any) -> list[str]:

@@ -151,7 +151,7 @@ def test_no_name_leads_out_of_a_program(text):
     ("before", "after", "what"),
     [
         ("class MLP(Module):", "class MLP(Module:", "the text is no program"),
-        ("  training : bool", "  training : Bool", "unknown type name 'Bool'"),
+        ("  training : bool", "  training : Bool", "Unknown type name 'Bool'"),
         (".Linear", ".Missing", "Missing"),
         ("torch.relu(argument_1)", "torch.relu()", "relu"),
         ("class MLP(Module):", "x = 3\nclass MLP(Module):", "only functions and classes"),

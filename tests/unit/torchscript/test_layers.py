@@ -75,10 +75,45 @@ def test_a_scripted_layer(name: str, training: bool) -> None:
 
 
 def test_no_layer_is_run_as_python_that_has_a_program() -> None:
-    kept = {"conv2d_circular", "adaptive_some", "transformer"}
+    kept = {"conv2d_circular", "adaptive_some"}
     for name, (make, _) in LAYERS.items():
         forward = torch.jit.script(make())._script_type.method("forward")
         assert isinstance(forward, ScriptFunction) == (name not in kept), name
+
+
+CAUSAL = nn.Transformer.generate_square_subsequent_mask(5)
+PADDING = torch.tensor([[False, False, False, True, True], [False] * 5])
+ATTENTION = {
+    "heads": (lambda: nn.MultiheadAttention(8, 2), lambda x, y: (x, x, x)),
+    "masked": (lambda: nn.MultiheadAttention(8, 2, batch_first=True),
+               lambda x, y: (*(x.transpose(0, 1),) * 3, PADDING, True, CAUSAL, False)),
+    "causal": (lambda: nn.MultiheadAttention(8, 2), lambda x, y: (x, x, x, None, False, CAUSAL, True, True)),
+    "separate": (lambda: nn.MultiheadAttention(8, 2, kdim=6, vdim=6, bias=False), lambda x, y: (x, y, y)),
+    "further": (lambda: nn.MultiheadAttention(8, 2, add_bias_kv=True, add_zero_attn=True),
+                lambda x, y: (x, x, x, PADDING)),
+    "unbatched": (lambda: nn.MultiheadAttention(8, 2), lambda x, y: (x[:, 0], x[:, 0], x[:, 0])),
+    "decoder_layer": (lambda: nn.TransformerDecoderLayer(8, 2, 16, 0.0, norm_first=True),
+                      lambda x, y: (x, x[:3], CAUSAL)),
+    "encoder": (lambda: nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 16, 0.0, batch_first=True), 2),
+                lambda x, y: (x.transpose(0, 1), None, PADDING)),
+    "transformer": (lambda: nn.Transformer(8, 2, 1, 1, 16, 0.0), lambda x, y: (x[:3], x, None, CAUSAL)),
+}  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("name", ATTENTION)
+def test_scripted_attention(name: str, training: bool) -> None:
+    make, inputs = ATTENTION[name]
+    torch.manual_seed(0)
+    layer = make().train(training)
+    scripted = torch.jit.script(layer)
+    given = inputs(torch.randn(5, 2, 8), torch.randn(5, 2, 6))
+    with torch.set_grad_enabled(training):
+        wanted, found = layer(*given), scripted(*given)
+    for one, other in zip(leaves(wanted), leaves(found), strict=True):
+        torch.testing.assert_close(one, other)
+    assert b"ops.polyad" not in scripted.save_to_buffer()
 
 
 FUNCTION_CALLS = {
@@ -119,6 +154,10 @@ FUNCTION_CALLS = {
     "feature_alpha_dropout": [("0.5, True", torch.randn(2, 8, 3))],
     "gumbel_softmax": [("", torch.randn(4, 3)), ("0.5, True", torch.randn(4, 3))],
     "local_response_norm": [("3", torch.randn(2, 5, 4)), ("2, 0.1, 0.5, 2.0", torch.randn(2, 5, 4))],
+    "multi_head_attention_forward": [
+        ("8, 2, t3, None, None, None, False, 0.0, t4, None", *[torch.randn(5, 2, 8)] * 3, torch.randn(24, 8),
+         torch.eye(8)),
+    ],
     "rms_norm": [("[4]", torch.randn(3, 4)), ("[4], eps=0.1", torch.randn(3, 4))],
     "unfold": [("2", torch.randn(1, 2, 5, 5)), ("(2, 3), 1, 1, 2", torch.randn(1, 2, 5, 5))],
     "fold": [("(3, 3), 2", torch.randn(1, 8, 4))],
@@ -175,7 +214,8 @@ FUNCTION_CALLS = {
 def test_a_function_in_a_program(name: str) -> None:
     for options, *tensors in FUNCTION_CALLS[name.rpartition(".")[2]]:
         names = ", ".join(f"t{k}" for k in range(len(tensors)))
-        call = f"torch.{name}({names}{', ' + options if options else ''})"
+        given = ", ".join([one for one in names.split(", ") if one not in options])
+        call = f"torch.{name}({given}{', ' + options if options else ''})"
         unit = torch.jit.CompilationUnit(f"def f({names}):\n    return {call}")
         found = []
         for run in (unit.f, eval(f"lambda {names}: {call}", {"torch": torch})):

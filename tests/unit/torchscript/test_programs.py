@@ -210,7 +210,7 @@ REFUSED = [
     ("def f(x):\n    yield x", "yield isn't supported", "yield x"),
     ("def f(*x):\n    return 1", "variable number of arguments", "def f"),
     ("def f(x: int) -> int:\n    if x > 1:\n        return 1", "does not return along all paths", "def f"),
-    ("def f(x: Optional[int]) -> int:\n    return x + 1", "arguments for call are not valid", "x + 1"),
+    ("def f(x: Optional[int]) -> int:\n    return x + 1", "Arguments for call are not valid", "x + 1"),
     ("def f(x):\n    return torch.relu(x, 1, 2)", "Expected at most 1 positional arguments", "torch.relu(x, 1, 2)"),
     ("def f(x):\n    return x.foo()", "no attribute or method 'foo'", "x.foo"),
     ("def f(x: List):\n    return 1", "Attempted to use List without a contained type", "def f"),

@@ -15,7 +15,7 @@ from polyad.tensor import Tensor
 
 from ..language.printing import print_function, type_text
 from ..modules.functions import ScriptFunction
-from ..modules.recursive import RecursiveScriptModule
+from ..modules.recursive import ScriptModule, type_name
 from ..running.values import CODES
 from ..types import types as t
 from ..types.types import Type
@@ -37,7 +37,7 @@ def described(one: Any) -> Program:
         root = _Objects().of(one)
         return Program(dict(unit._texts), root, list(unit.constants), one.original_name)
     texts, constants = texts_of(one)
-    return Program(texts, _Objects().of(one), constants, one.original_name)
+    return Program(texts, _Objects().of(one), constants, type_name(one))
 
 
 def _of_function(one: ScriptFunction, unit: Any) -> Program:
@@ -96,7 +96,7 @@ class _Objects:
             return Typed(items, type_text(type))
         if isinstance(value, tuple) and isinstance(type, t.TupleType):
             return tuple([self.value(part, one, where) for part, one in zip(type.elements, value, strict=True)])
-        if isinstance(type, t.ClassType) or isinstance(value, RecursiveScriptModule):
+        if isinstance(type, t.ClassType) or isinstance(value, ScriptModule):
             return self.of(value)
         if type in (t.DEVICE, t.LAYOUT, t.MEMORY_FORMAT):
             return value if type == t.DEVICE else int(value)

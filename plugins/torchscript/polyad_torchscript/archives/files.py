@@ -15,7 +15,7 @@ from polyad.serialization.source import Source
 from polyad.serialization.zips import write_members
 
 from ..modules.functions import ScriptFunction
-from ..modules.recursive import RecursiveScriptModule
+from ..modules.recursive import RecursiveScriptModule, ScriptModule
 from .building import build, checked_unit
 from .container import Archive
 from .describing import described
@@ -29,7 +29,7 @@ FileLike = str | os.PathLike[str] | IO[bytes]
 
 def save(m: Any, f: FileLike, _extra_files: Mapping[str, bytes | str] | None = None) -> None:
     """Write *m*, a scripted or traced module or function; see `polyad.jit.save`."""
-    if not isinstance(m, (ScriptFunction, RecursiveScriptModule)):
+    if not isinstance(m, (ScriptFunction, ScriptModule)):
         raise wrong_type("save", "m", m, "a module or function that jit.script or jit.trace gave")
     members = [(f"archive/{name}", data) for name, data in members_of(described(m), _extra_files)]
     if isinstance(f, (str, os.PathLike)):

@@ -58,7 +58,8 @@ def _cast_function(name: str, operator: str, empty: Any) -> Any:
 
 def _call_range(checker: Any, given: list[Value], named: dict[str, Value], place: Place) -> Value:
     if not 1 <= len(given) <= 3 or named:
-        raise CompileError(f"script: range expected at least 1 and at most 3 arguments, got {len(given)}", place)
+        limit = "at least 1" if not given else "at most 3"
+        raise CompileError(f"script: range expected {limit} arguments, got {len(given)}", place)
     parts = [convert(one.expression(checker, place), t.INT, True) for one in given]
     for part, one in zip(parts, given):
         if part is None:
@@ -74,7 +75,8 @@ def _call_zip(checker: Any, given: list[Value], named: dict[str, Value], place: 
     elements = [one.elements(checker, place) for one in given]
     if any(one is not None for one in elements):
         if any(one is None for one in elements):
-            raise CompileError("script: zip of what has a known number of elements and of what has not", place,
+            raise CompileError("script: zip of modules or tuples with a value that does not have a statically "
+                               "determinable length", place,
                                fix="zip lists with lists, or modules with modules")  # fmt: skip
         return TupleValue([TupleValue(list(parts)) for parts in zip(*elements)])
     parts = [checker.iterable(one, place) for one in given]
@@ -171,9 +173,7 @@ def _minmax_function(name: str) -> Any:
 
 def _call_print(checker: Any, given: list[Value], named: dict[str, Value], place: Place) -> Value:
     if named:
-        raise UnsupportedError(
-            "script: arguments of print() by name aren't supported", place, fix="join the text before"
-        )
+        raise UnsupportedError("script: print doesn't accept any keyword arguments", place, fix="join the text before")
     arguments = [one.expression(checker, place) for one in given]
     schema = tree.Schema("prim::Print", "", (), t.NONE, variadic=True)
     return Plain(tree.Operator(t.NONE, place, schema, arguments))  # type: ignore[arg-type]

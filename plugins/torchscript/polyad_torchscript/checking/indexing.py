@@ -57,7 +57,7 @@ class Indexing:
             return TupleValue(elements[lower:upper:step])
         index = self._fixed(node)
         if not -len(elements) <= index < len(elements):
-            raise CompileError(f"script: index {index} out of range of {len(elements)} elements", place)
+            raise CompileError(f"script: Index {index} out of range of {len(elements)} elements", place)
         return elements[index]
 
     def _fixed(self, node: ast.expr) -> int:

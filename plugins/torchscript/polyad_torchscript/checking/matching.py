@@ -41,20 +41,22 @@ def match_operator(
 ) -> tree.Operator:
     """The call of the operator *name*, for example ``aten::add``.
 
-    ``out=None`` says nothing; a tensor is for the overloads whose result is one. Raises CompileError if no overload
-    fits, with what each says.
+    ``out=None`` says nothing; the result of an operator of tensors may be written into *out*.
+
+    Raises CompileError if no overload fits, with what each says.
     """
-    named = {key: one for key, one in named.items() if key != "out" or one.type != t.NONE}
+    named = dict(named)
+    out = named.pop("out") if "out" in named and named["out"].type in (t.NONE, t.TENSOR) else None
     names = [name] if isinstance(name, str) else list(name)
     schemas = [schema for one in names for schema in schemas_of(one)]
-    if "out" in named:
-        schemas = [_into_out(schema) for schema in schemas if schema.result == t.TENSOR] or schemas
     reasons: list[str] = []
     for conversions in (False, True):
         reasons.clear()
         for schema in schemas:
             try:
                 found = _match(schema, arguments, named, conversions)
+                if out is not None and out.type == t.TENSOR:
+                    found = _with_out(found, out)
             except _Misfit as reason:
                 reasons.append(f"{schema}: {reason}")
                 continue
@@ -67,16 +69,20 @@ def match_operator(
         raise CompileError(f"script: {shown}({given}): {reasons[0]}", place, fix="pass what the signature says")
     notes = {f"{position + 1}": reason for position, reason in enumerate(reasons[:6])}
     raise CompileError(
-        f"script: {shown}({given}): arguments for call are not valid: no overload of {shown} takes these",
+        f"script: {shown}({given}): Arguments for call are not valid: no overload of {shown} takes these",
         place,
         notes=notes,
         fix="pass what one of the signatures says",
     )
 
 
-def _into_out(schema: Schema) -> Schema:
-    """The overload that writes its result into a tensor, of which the table has no line."""
-    return replace(schema, arguments=(*schema.arguments, Argument("out", t.TENSOR, keyword_only=True)))
+def _with_out(found: Matched, out: tree.Expression) -> Matched:
+    """The call with the tensor *out*, which the result is written into, as an argument by name."""
+    if found.schema.result != t.TENSOR or found.schema.name.endswith("_"):
+        raise _Misfit("Unknown keyword argument 'out'")
+    argument = Argument("out", t.TENSOR, keyword_only=True)
+    schema = replace(found.schema, overload="out", arguments=(*found.schema.arguments, argument))
+    return replace(found, schema=schema, arguments=[*found.arguments, out])
 
 
 def operator(found: Matched, place: Place) -> tree.Operator:

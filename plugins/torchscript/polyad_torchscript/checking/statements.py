@@ -53,7 +53,8 @@ class Checker(Expressions):
         if self.signature.result is None:
             self.signature.result = self._result_type(place)
         wanted = self.signature.result
-        if not self.scope.exits and not t.is_subtype(t.NONE, wanted) and wanted is not t.NEVER:
+        may_be_none = wanted == t.NONE if self.signature.declared else t.is_subtype(t.NONE, wanted)
+        if not self.scope.exits and not may_be_none and wanted is not t.NEVER:
             raise CompileError(
                 f"script: {self.signature.name} was not annotated as having type None, but does not return along all "
                 f"paths: its result is {wanted}", place, fix="end each way by a return",
@@ -165,8 +166,8 @@ class Checker(Expressions):
                 return [tree.Assign(place, self.assign_target(target, expression), expression)]
         if self.scope.find_outside(target.id) is not None:
             raise CompileError(
-                f"script: cannot re-assign '{target.id}' to {value.described()}: only reassignments to first-class "
-                "values are allowed in a branch or a loop", place, fix="use another name",
+                f"script: Cannot re-assign '{target.id}' to a value of type {value.described()}: only reassignments to "
+                "first-class values are allowed in a branch or a loop", place, fix="use another name",
             )  # fmt: skip
         self.scope.set(target.id, value)
         return []
@@ -218,7 +219,7 @@ class Checker(Expressions):
         if outer is not None:
             if not isinstance(outer, Plain):
                 raise CompileError(
-                    f"script: cannot re-assign '{name}': it is {outer.described()} outside of this block",
+                    f"script: Cannot re-assign '{name}': it is {outer.described()} outside of this block",
                     place,
                     fix="use another name",
                 )
@@ -495,7 +496,7 @@ class Checker(Expressions):
 
     def _leave(self, statement: tree.Statement) -> tree.Statement:
         if not self.scope.in_loop():
-            raise CompileError("script: syntax error: break and continue only in loops", statement.place)
+            raise CompileError("script: SyntaxError: break and continue only in loops", statement.place)
         self.scope.exits = True
         return statement
 

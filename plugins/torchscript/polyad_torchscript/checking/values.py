@@ -88,6 +88,14 @@ class OperatorValue(Value):
     def described(self) -> str:
         return f"builtin {self.names[0]}"
 
+    def expression(self, checker: Any, place: Place) -> tree.Expression:
+        raise CompileError(f"script: builtin cannot be used as a value: {self.names[0]}", place, fix="call it")
+
+    def attribute(self, checker: Any, name: str, place: Place) -> Value:
+        raise CompileError(
+            f"script: attribute lookup is not defined on builtin {self.names[0]}: {name}", place, fix="call it"
+        )
+
     def call(self, checker: Any, given: list[Value], named: dict[str, Value], place: Place) -> Value:
         arguments = [one.expression(checker, place) for one in given]
         if self.first is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..types.types import Type
+from ..types.types import Type, declared_name
 
 __all__ = ["Block", "Graph", "Node", "Value"]
 
@@ -47,7 +47,7 @@ class Value:
         return f"%{self.name}"
 
     def __repr__(self) -> str:
-        return f"%{self.name} : {self._type}"
+        return f"%{self.name} : {declared_name(self._type)}"
 
 
 class Node:
@@ -135,6 +135,8 @@ class Node:
     def __str__(self) -> str:
         return "\n".join(self.lines(0)) + "\n"
 
+    __repr__ = __str__
+
 
 class Block:
     """Nodes in order, with what they are given and what they give."""
@@ -193,6 +195,8 @@ class Graph(Block):
         head = ",\n      ".join(map(repr, self.parameters))
         lines = [f"graph({head}):", *[line for node in self.made for line in node.lines(1)]]
         return "\n".join([*lines, f"  return ({', '.join(map(str, self.results))})", ""])
+
+    __repr__ = __str__
 
 
 def _attribute_text(value: Any) -> str:

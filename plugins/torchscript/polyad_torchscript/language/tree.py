@@ -15,7 +15,7 @@ from typing import Any
 
 from ..operators.schemas import Argument as Argument, Schema as Schema
 from ..types import types as t
-from ..types.types import Type
+from ..types.types import Type, declared_name
 from .source import Place as Place
 
 # ------------------------------------------------------------------------------------------------------- signatures
@@ -46,7 +46,10 @@ class Signature:
         )
 
     def __str__(self) -> str:
-        return f"{self.name}({', '.join(map(str, self.arguments))}) -> {self.result}"
+        result = "None" if self.result is None else declared_name(self.result)
+        if isinstance(self.result, t.TupleType):
+            result = f"({result})"
+        return f"{self.name}({', '.join(map(str, self.arguments))}) -> {result}"
 
 
 # ------------------------------------------------------------------------------------------------------ expressions

@@ -1,5 +1,6 @@
 """`polyad.nn` in the language of programs: what scripted modules call, in operators that PyTorch has as well.
 
+attention.py    attention of several heads, transformers
 functional.py   functions of `polyad.nn.functional`: activations, dropout, normalisation, embeddings
 images.py       windows, sizes, grids, poolings
 losses.py       losses

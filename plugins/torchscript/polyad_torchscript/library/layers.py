@@ -7,7 +7,7 @@ from typing import Any
 import polyad as torch
 from polyad import Tensor, nn
 
-from . import functional as F
+from . import attention, functional as F
 
 __all__ = ["program_of"]
 
@@ -276,6 +276,7 @@ _PROGRAMS = {
     nn.ReflectionPad3d: reflection_pad, nn.ReplicationPad1d: replication_pad, nn.ReplicationPad2d: replication_pad,
     nn.ReplicationPad3d: replication_pad, nn.Sequential: sequential, nn.LSTM: lstm, nn.GRU: gru, nn.RNN: rnn,
     nn.LSTMCell: lstm_cell, nn.GRUCell: gru_cell, nn.RNNCell: rnn_cell,
+    **attention.LAYERS,
 }  # fmt: skip
 
 

@@ -9,12 +9,15 @@ from typing import Any
 
 import polyad
 
-from . import functional, images, losses, tensors
+from . import attention, functional, images, losses, tensors
 
 __all__ = ["FUNCTIONS", "program_for", "with_indices"]
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    **{f"nn.functional.{one.__name__}": one for one in (*functional.FUNCTIONS, *images.FUNCTIONS, *losses.FUNCTIONS)},
+    **{
+        f"nn.functional.{one.__name__}": one
+        for one in (*functional.FUNCTIONS, *images.FUNCTIONS, *losses.FUNCTIONS, *attention.FUNCTIONS)
+    },
     "nn.functional.dropout2d": functional.feature_dropout,
     "nn.functional.dropout3d": functional.feature_dropout,
     **{one.__name__: one for one in tensors.FUNCTIONS},

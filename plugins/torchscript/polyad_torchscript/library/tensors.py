@@ -35,7 +35,7 @@ def split(tensor: Tensor, split_size_or_sections: int | list[int], dim: int = 0)
 
 def norm(
     input: Tensor,
-    p: int | float | str | None = "fro",
+    p: float | str | None = "fro",
     dim: int | list[int] | None = None,
     keepdim: bool = False,
     dtype: dtype_ | None = None,
@@ -51,8 +51,6 @@ def norm(
             return torch.linalg_matrix_norm(input, "nuc", [-2, -1] if dims is None else dims, keepdim, dtype=dtype)
         if p != "fro":
             raise RuntimeError(f"only valid string values are 'fro' and 'nuc', found {p}")
-    elif isinstance(p, int):
-        order = float(p)
     elif isinstance(p, float):
         order = p
     return torch.linalg_vector_norm(input, order, dims, keepdim, dtype=dtype)

@@ -118,7 +118,7 @@ class ScriptedModuleValue(Value):
             if isinstance(key, tree.Constant) and key.value in modules:
                 return modules[key.value]
             if isinstance(key, tree.Constant):
-                raise CompileError(f"script: key error: there is no module {key.value!r}: {', '.join(modules)}", place)
+                raise CompileError(f"script: Key Error, {key.value}: the modules are {', '.join(modules)}", place)
             raise CompileError(
                 "script: unable to extract string literal index: a ModuleDict is indexed by names that are known",
                 place,

@@ -48,6 +48,7 @@ def _named_functions() -> dict[int, str]:
         "": polyad,
         "jit": polyad.jit,
         "overrides": polyad.overrides,
+        "autograd": polyad.autograd,
     }
     found: dict[int, str] = {}
     for space, module in spaces.items():

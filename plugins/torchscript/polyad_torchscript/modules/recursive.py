@@ -36,7 +36,7 @@ from .resolving import Resolver
 
 __all__ = ["RecursiveScriptModule", "ScriptModule", "method_of", "module_type", "script_module"]
 
-_INTERNAL = frozenset(vars(Module())) - {"training"}
+_INTERNAL = frozenset(vars(Module())) - {"training"} | {"_script_type", "_attribute_types", "_python", "_unit"}
 
 
 class ScriptModule(Module):
@@ -52,8 +52,8 @@ class ScriptModule(Module):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        if cls.__module__ == __name__:
-            return
+        if cls.__module__ == __name__ or issubclass(cls, RecursiveScriptModule):
+            return  # whose program is known already
         original = cls.__init__
 
         @functools.wraps(original)
@@ -63,6 +63,13 @@ class ScriptModule(Module):
                 script_in_place(self)
 
         cls.__init__ = init  # type: ignore[method-assign]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Set an attribute; one that is a `polyad.jit.Attribute` gets its value, and its type in programs."""
+        if isinstance(value, polyad.jit.Attribute):
+            self.__dict__.setdefault("_attribute_types", {})[name] = value.type
+            value = value.value
+        super().__setattr__(name, value)
 
     def define(self, src: str) -> None:
         """Add the methods of a text.
@@ -185,7 +192,7 @@ def _prepared(module: Module, known: dict[int, Any]) -> Any:
     mine = made.__dict__
     for name, value in module.__dict__.items():
         if "hook" in name or name not in mine:
-            mine[name] = value
+            mine[name] = value.value if isinstance(value, polyad.jit.Attribute) else value
     mine["_roles"], mine["_non_persistent_buffers_set"] = dict(module._roles), set(module._non_persistent_buffers_set)
     mine.update(children)
     made.__dict__["training"] = module.training
@@ -228,12 +235,18 @@ def script_in_place(module: Any) -> None:
 
 
 def _type_in_place(module: Any) -> t.ClassType:
-    """The type of *module*, whose submodules are scripted in their places."""
-    if "_script_type" not in module.__dict__:
-        children = {name: None if one is None else _prepared(one, {}) for name, one in module._modules.items()}
-        module.__dict__["_script_type"] = module_type(module, children)
-        module.__dict__.update(children)
-    return module.__dict__["_script_type"]
+    """The type of *module* as it is now, whose submodules are scripted in their places."""
+    children = {name: None if one is None else _prepared(one, {}) for name, one in module._modules.items()}
+    for name, child in children.items():
+        if child is not module._modules[name]:
+            _compile(child)
+            module.__dict__[name] = child
+    made = module_type(module, children)
+    before = module.__dict__.setdefault("_script_type", made)
+    before.attributes |= made.attributes
+    before.constants |= made.constants
+    before.parameters, before.buffers, before.failures = made.parameters, made.buffers, made.failures
+    return before
 
 
 def define_methods(module: Any, text: str) -> None:
@@ -241,7 +254,7 @@ def define_methods(module: Any, text: str) -> None:
     type = _type_in_place(module)
     source = Source(textwrap.dedent(text), "<string>")
     frame = sys._getframe(2)
-    resolver = Resolver(PROGRAM, ChainMap({"torch": TorchValue()}, _TYPE_NAMES, frame.f_globals))
+    resolver = Resolver(PROGRAM, ChainMap({"torch": TorchValue()}, frame.f_globals))
     made = []
     for node in parsed(source.text).body:
         if isinstance(node, ast.FunctionDef):
@@ -251,12 +264,6 @@ def define_methods(module: Any, text: str) -> None:
     for method in made:
         method.compile()
         module.__dict__[method.name] = python_types.MethodType(method, module)
-
-
-_TYPE_NAMES = {
-    "Tensor": polyad.Tensor,
-    **{name: getattr(typing, name) for name in ("List", "Dict", "Tuple", "Optional", "Union", "Any")},
-}
 
 
 def module_type(module: Module, children: dict[str, Any]) -> t.ClassType:
@@ -277,10 +284,15 @@ def module_type(module: Module, children: dict[str, Any]) -> t.ClassType:
     for name, child in children.items():
         made.attributes[name] = t.NONE if child is None else child._script_type
     is_layer = cls.__module__.startswith("polyad.nn.")
+    hints |= {
+        name: type_of_annotation(one, lambda of: PROGRAM._classes.get(of))
+        for name, one in module.__dict__.get("_attribute_types", {}).items()
+    }
     constants = {*getattr(cls, "__constants__", ()), *[name for name, one in hints.items() if one is typing.Final]}
     ignored = set(getattr(cls, "__jit_ignored_attributes__", ()))
     for name, value in module.__dict__.items():
-        if name in _INTERNAL or name in made.attributes or name in ignored:
+        of_program = isinstance(getattr(value, "__func__", None), ScriptFunction)
+        if of_program or name in _INTERNAL or name in made.attributes or name in ignored:
             continue
         option = is_layer and name != "training" and isinstance(value, (int, float, str, tuple, type(None)))
         _add_attribute(made, name, value, hints, name in constants or option)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import enum
+import re
 import types as python_types
 import typing
 from collections.abc import Mapping
@@ -56,6 +57,14 @@ _CAST_METHODS = {
     "bool": polyad.bool,
 }
 """Methods of tensors that give another dtype."""
+
+
+TYPE_NAMES: dict[str, Any] = {
+    "Tensor": polyad.Tensor, "torch": polyad, "typing": typing,
+    **{f"BroadcastingList{length}": polyad.jit.annotations.BroadcastingList1 for length in (1, 2, 3)},
+    **{name: getattr(typing, name) for name in ("List", "Dict", "Tuple", "Optional", "Union", "Any")},
+}  # fmt: skip
+"""The names that annotations and type comments may use though their file does not define them."""
 
 
 class Resolver:
@@ -111,6 +120,11 @@ class Resolver:
         if callable(value) and not isinstance(value, nn.Module):
             return self._function(value, name, place)
         kind = type(value).__name__
+        if isinstance(value, nn.Module):
+            return UnusableValue(
+                name, f"Cannot call a ScriptModule that is not a submodule of the caller: {name} is of class {kind}",
+                "make it a submodule, or pass what it gives as an argument",
+            )  # fmt: skip
         return UnusableValue(
             name, f"python value of type '{kind}' cannot be used as a value: {name} is a closed over global variable",
             "pass it as an argument, or make it an attribute of the module",
@@ -124,10 +138,14 @@ class Resolver:
         def call(checker: Any, given: list[Value], named: dict[str, Value], place: Place) -> Value:
             if "out" in named and named["out"].expression(checker, place).type == t.NONE:
                 named = {name: one for name, one in named.items() if name != "out"}
+            types = {one.name: one.type for one in found.function.signature.arguments}
+            given = [_as_float(one, kind, checker, place) for one, kind in zip(given, types.values())] + given[
+                len(types) :
+            ]
+            named = {name: _as_float(one, types.get(name), checker, place) for name, one in named.items()}
             if indexed is None:
                 return found.call(checker, given, named, place)
-            names = [one.name for one in indexed.function.signature.arguments[: len(given)]]
-            asked = dict(zip(names, given), **named).get("return_indices")
+            asked = dict(zip(types, given), **named).get("return_indices")
             constant = None if asked is None else asked.expression(checker, place)
             asks = isinstance(constant, tree.Constant) and constant.value is True
             return (indexed if asks else found).call(checker, given, named, place)
@@ -348,7 +366,7 @@ class Resolver:
         defaults = missing + [self._evaluated(one, place) for one in node.args.defaults]
         for position, (one, default) in enumerate(zip(positional, defaults)):
             kind = self_type if position == 0 and self_type is not None else type_of(one)
-            length = self._length(annotations.get(one.arg), place)
+            length = _length_of(annotations.get(one.arg))
             default = [default] * length if isinstance(default, (int, float)) and length else default
             arguments.append(Argument(one.arg, kind, default, broadcasts=length))
         for one, value in zip(node.args.kwonlyargs, node.args.kw_defaults):
@@ -364,16 +382,6 @@ class Resolver:
                 )
         result = None if returns is None else self.annotation(returns, place, source)
         return tree.Signature(node.name, arguments, result, returns is not None)
-
-    def _length(self, annotation: ast.expr | None, place: Place) -> int:
-        """The length of a ``BroadcastingList``, which may be given as one element; 0 of other annotations."""
-        if annotation is None or "BroadcastingList" not in ast.dump(annotation):
-            return 0
-        value = self._evaluated(annotation, place)
-        for one in (value, *typing.get_args(value)):
-            if typing.get_origin(one) is typing.Annotated:
-                return int(one.__metadata__[0])
-        return 0
 
     # -------------------------------------------------------------------------------------------------- types
 
@@ -410,7 +418,9 @@ class Resolver:
         """The value of an annotation or a default, which Python has evaluated as well."""
         code = compile(ast.fix_missing_locations(ast.Expression(node)), "<annotation>", "eval")
         try:
-            return eval(code, {"__builtins__": builtins, **self.names})  # the user's own source, as Python runs it
+            return eval(
+                code, {"__builtins__": builtins, **TYPE_NAMES, **self.names}
+            )  # the user's own source, as Python runs it
         except Exception as error:
             raise CompileError(f"script: the annotation or default {ast.unparse(node)} cannot be evaluated: {error}",
                                place, fix="name what is defined where the function is") from None  # fmt: skip
@@ -451,6 +461,21 @@ class Resolver:
             place,
             fix="use an instance of a scripted class",
         )
+
+
+def _as_float(value: Value, wanted: Type | None, checker: Any, place: Place) -> Value:
+    """An integer for what takes a float, but no integer, as a float; any other value as it is."""
+    if isinstance(wanted, t.UnionType) and t.FLOAT in wanted.members and t.INT not in wanted.members:
+        wanted = t.FLOAT
+    if wanted == t.FLOAT and isinstance(value, Plain) and value.type == t.INT:
+        return Plain(checker.operator(("aten::Float",), [value.value], {}, place))
+    return value
+
+
+def _length_of(annotation: ast.expr | None) -> int:
+    """The length of a ``BroadcastingList``, which may be given as one element; 0 of other annotations."""
+    found = None if annotation is None else re.search(r"BroadcastingList(\d)", ast.unparse(annotation))
+    return int(found[1]) if found else 0
 
 
 def _annotations_of(

@@ -300,18 +300,25 @@ class TextResolver(Resolver):
             outer = self.unit.outer(node.id)
             if outer is not None:
                 return self.type(outer, place)
+        if isinstance(node, ast.BinOp):
+            raise CompileError(
+                f"script: Expression of type {ast.unparse(node)} cannot be used in a type expression", place,
+                fix="write Union or Optional",
+            )  # fmt: skip
         raise CompileError(
-            f"script: unknown type name '{ast.unparse(node)}'", place, fix="use a type that the text defines"
+            f"script: Unknown type name '{ast.unparse(node)}'", place, fix="use a type that the text defines"
         )
 
     def _type_of_parts(self, node: ast.Subscript, place: Place) -> Type:
         word = (_dotted_name(node.value) or "").rpartition(".")[2]
+        if not word:
+            raise CompileError("script: Subscripted type must be a type identifier", place, fix="name a type")
         parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         inner = [self._type(one, place) for one in parts]
         count = {"List": 1, "list": 1, "Optional": 1, "Future": 1, "Final": 1, "Dict": 2, "dict": 2}.get(word)
         if count is not None and len(inner) != count:
             raise CompileError(f"script: {word} takes {count} types", place)
-        if word in ("List", "list"):
+        if word in ("List", "list") or word.startswith("BroadcastingList"):
             return t.ListType(inner[0])
         if word in ("Dict", "dict"):
             return t.DictType(*inner)
@@ -326,7 +333,7 @@ class TextResolver(Resolver):
         if word == "Final":
             return inner[0]
         raise CompileError(
-            f"script: unknown type constructor {word}", place, fix="use List, Dict, Tuple, Optional or Union"
+            f"script: Unknown type constructor {word}", place, fix="use List, Dict, Tuple, Optional or Union"
         )
 
     def _evaluated(self, node: ast.expr, place: Place) -> Any:

@@ -15,7 +15,7 @@ from importlib.resources import files
 from typing import Any
 
 from ..types import types as t
-from ..types.types import Type
+from ..types.types import Type, declared_name
 
 __all__ = ["NO_DEFAULT", "Argument", "Schema", "known", "parse", "schemas_of"]
 
@@ -46,7 +46,7 @@ class Argument:
 
     def __str__(self) -> str:
         default = "" if self.default is NO_DEFAULT else f"={self.default!r}"
-        return f"{self.type} {self.name}{default}"
+        return f"{declared_name(self.type)} {self.name}{default}"
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Schema:
                 parts.append("*")
                 star = True
             parts.append(str(argument))
-        return f"{self.qualified}({', '.join(parts + ['...'] * self.variadic)}) -> {self.result}"
+        return f"{self.qualified}({', '.join(parts + ['...'] * self.variadic)}) -> {declared_name(self.result)}"
 
 
 @cache

@@ -8,6 +8,7 @@ source, so a traceback shows what the user wrote.
 from __future__ import annotations
 
 import ast
+import inspect
 from typing import Any
 
 from ..language import tree
@@ -393,7 +394,7 @@ class Writer:
             argument = one.schema.arguments[position] if position < len(one.schema.arguments) else None
             made = self._argument(value, argument)
             if argument is not None and (gap or argument.keyword_only):
-                keywords.append(ast.keyword(argument.name, made))
+                keywords.append(ast.keyword(_parameter(function, position, argument.name), made))
             else:
                 positional.append(made)
         return ast.Call(self.held(function, _word_of(one.schema.name.partition("::")[2])), positional, keywords)
@@ -412,6 +413,14 @@ class Writer:
 
 def _are_given(given: list[tree.Expression | None], count: int) -> bool:
     return all(one is not None for one in given[:count]) and all(one is None for one in given[count:])
+
+
+def _parameter(function: Any, position: int, name: str) -> str:
+    """What *function* calls the argument that a declaration has at *position* and calls *name*."""
+    parameters = inspect.signature(function).parameters
+    if name in parameters or any(one.kind is one.VAR_KEYWORD for one in parameters.values()):
+        return name
+    return list(parameters)[position]
 
 
 def _word_of(name: str) -> str:

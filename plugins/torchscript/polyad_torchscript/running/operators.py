@@ -7,6 +7,7 @@ by polyad's function where it is of tensors.
 from __future__ import annotations
 
 import cmath
+import inspect
 import math
 import warnings
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from typing import Any
 import polyad
 from polyad.aten import overloads
 from polyad.errors import NotSupported
+from polyad.nn.utils import rnn
 
 from ..operators.schemas import Schema
 from ..types import types as t
@@ -129,7 +131,7 @@ def _minimum(*values: Any) -> Any:
     return min(*values)
 
 
-def _dict_of(values: Any) -> Any:
+def _dict_of(values: Any = ()) -> Any:
     return dict(values)
 
 
@@ -221,6 +223,18 @@ def _no_nested(name: str) -> Callable[..., Any]:
     return refuse
 
 
+def _packed(input: Any, lengths: Any, batch_first: bool) -> tuple[Any, Any]:
+    """The elements of sequences whose lengths fall, step by step, and how many each step has."""
+    packed = rnn.pack_padded_sequence(input, lengths, batch_first)
+    return packed.data, packed.batch_sizes
+
+
+def _padded(data: Any, batch_sizes: Any, batch_first: bool, padding_value: float, total_length: int) -> Any:
+    """The way back; a *total_length* of 0 or less says nothing."""
+    packed = rnn.PackedSequence(data, batch_sizes)
+    return rnn.pad_packed_sequence(packed, batch_first, padding_value, total_length if total_length > 0 else None)
+
+
 def _wait_for(future: Future[Any]) -> Any:
     return future.wait()
 
@@ -281,6 +295,8 @@ OTHERS: dict[str, Callable[..., Any]] = {
     "aten::size": lambda value: list(value.shape),
     "aten::device": polyad.device,
     "aten::wait": _wait_for,
+    "aten::_pack_padded_sequence": _packed,
+    "aten::_pad_packed_sequence": _padded,
     "aten::is_grad_enabled": polyad.is_grad_enabled,
     "aten::set_grad_enabled": lambda mode: polyad.set_grad_enabled(mode) and None,
     "aten::is_autocast_enabled": lambda *device: polyad.is_autocast_enabled(*device),
@@ -320,9 +336,22 @@ def implementation(schema: Schema) -> Callable[..., Any] | None:
     if name in OTHERS and not (name in _OF_LISTS and _is_of_tensors(schema)):
         return OTHERS[name]
     namespace, _, short = name.partition("::")
-    if namespace != "aten":
-        return None
-    return overloads._call_of("aten", short)
+    found = overloads._call_of("aten", short) if namespace == "aten" else None
+    if found is not None and any(argument.name == "out" for argument in schema.arguments):
+        return _writing_out(found)
+    return found
+
+
+def _writing_out(function: Callable[..., Any]) -> Callable[..., Any]:
+    """*function* that writes its result into a tensor *out*, of whatever shape that was."""
+    if "out" in inspect.signature(function).parameters:
+        return function
+
+    def call(*args: Any, out: polyad.Tensor, **named: Any) -> Any:
+        found = function(*args, **named)
+        return out.resize_(found.shape).copy_(found)
+
+    return call
 
 
 _OF_LISTS = frozenset({"aten::any", "aten::all", "aten::sum", "aten::sort", "aten::values", "aten::add_", "aten::size"})

@@ -22,7 +22,7 @@ __all__ = ["AnnotationError", "type_of_annotation", "type_of_constant"]
 FindClass = Callable[[Any], "Type | None"]
 
 
-class AnnotationError(Exception):
+class AnnotationError(RuntimeError):
     """An annotation that means no type; the caller knows the place."""
 
 
@@ -56,8 +56,9 @@ def type_of_annotation(annotation: Any, find_class: FindClass) -> Type:
         pass
     if any(annotation is one for one in _BARE):
         name = (getattr(annotation, "_name", None) or annotation.__name__).title()
+        words, example = ("a contained type", "int") if name != "Dict" else ("contained types", "int, int")
         raise AnnotationError(
-            f"Attempted to use {name} without a contained type. Please add a contained type, e.g. {name}[int]"
+            f"Attempted to use {name} without {words}. Please add {words.removesuffix('s')}, e.g. {name}[{example}]"
         )
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
     if origin is not None:

@@ -40,6 +40,7 @@ __all__ = [
     "Type",
     "UnionType",
     "Variable",
+    "declared_name",
     "is_optional",
     "is_subtype",
     "optional",
@@ -412,3 +413,23 @@ def unify(one: Type, other: Type) -> Type | None:
         found = [unify(a, b) for a, b in zip(one.elements, other.elements)]
         return None if None in found else TupleType(tuple(found))  # type: ignore[arg-type]
     return None
+
+
+def declared_name(type: Type) -> str:
+    """A type as graphs and declarations of operators have it.
+
+    >>> declared_name(optional(ListType(INT)))
+    'int[]?'
+    """
+    if isinstance(type, ListType):
+        return f"{declared_name(type.element)}[]"
+    if isinstance(type, UnionType):
+        if len(type.members) == 2 and NONE in type.members:
+            return f"{declared_name(without_none(type))}?"
+        return f"Union({', '.join(map(declared_name, type.members))})"
+    if isinstance(type, TupleType) and type.name is None:
+        return f"({', '.join(map(declared_name, type.elements))})"
+    if isinstance(type, (DictType, FutureType)):
+        word = "Dict" if isinstance(type, DictType) else "Future"
+        return f"{word}({', '.join(map(declared_name, type.parts()))})"
+    return str(type)
