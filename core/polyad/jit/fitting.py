@@ -44,7 +44,7 @@ class Fitting:
         """The size of a dimension, exactly: a number or an expression without rounding; None if there is none."""
         if len(set(row)) == 1:
             return row[0]
-        known = [*self.symbols, *near]
+        known = [*self.symbols, *_whole(near)]
         for one in known:
             if one.row == row:
                 return one.item
@@ -56,7 +56,7 @@ class Fitting:
 
     def number(self, row: Row, near: Iterable[Known] = ()) -> Any:
         """An argument that is a whole number; None if there is no expression for it."""
-        near = list(near)
+        near = _whole(near)
         key = (row, *[one.row for one in near])
         if key not in self._found:
             found = self.size(row, near)
@@ -69,13 +69,13 @@ class Fitting:
         """An argument that is a float."""
         known = [*self.symbols, *near]
         for one in (*known, *_products(known)):
-            if min(one.row) < 1:
+            if 0 in one.row:
                 continue
-            for power in POWERS:
+            for power in POWERS if min(one.row) >= 1 else (1,):
                 factor = _constant(row, [size**power for size in one.row])
                 if factor is not None:
                     return factor * (one.item if power == 1 else one.item**power)
-            unbiased = _unbiased(row, one)
+            unbiased = _unbiased(row, one) if min(one.row) >= 1 else None
             if unbiased is not None:
                 return unbiased
         powers = self._powers(row)
@@ -171,6 +171,11 @@ _FORMS: tuple[Callable[[Any, int], Any], ...] = (
     lambda size, divisor: (size + (divisor - 1)) // divisor * divisor,
     lambda size, divisor: size - size // divisor,
 )
+
+
+def _whole(known: Iterable[Known]) -> list[Known]:
+    """What is a whole number, of what is known."""
+    return [one for one in known if all(type(size) is int for size in one.row)]
 
 
 def _difference(row: Row, values: list[int]) -> int | None:

@@ -16,13 +16,14 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import Any, Literal, TypeAlias
 
 from ..base.shapes_and_strides import Layout
 from ..base.state import warn_user
 from ..errors import ArgumentError, ArgumentTypeError, BakedSize, PolyadError, ShapeError
 from ..graph.expressions import Expression, SizeRef, evaluated, names_of, solved
-from ..graph.graph import Graph, nodes_within
+from ..graph.graph import Graph, Node, nodes_within
 from ..graph.parsing import is_free
 from ..graph.sizes import dense_strides, lie_alike, remembered, sizes_in_words
 from ..graph.structure import leaves_of, replace
@@ -31,7 +32,7 @@ from ..random.generator import Generator
 from ..tensor import Tensor
 from .capture import BakedValueWarning, Capture, captured, names_of_inputs, names_of_members
 from .restoring import Restored
-from .twins import Twins
+from .twins import ASSUMED, Twins
 from .unifying import Dims, Ranges, Unifying
 
 __all__ = ["generalise"]
@@ -108,8 +109,8 @@ class _Calls:
         """The capture of a call; what it changes stays as it leaves it."""
         return captured(self.mode(names=self.members), self.function, *given)
 
-    def without_data(self, given: Given, number: int = 0) -> tuple[Graph, Twins]:
-        """The capture of a call without data, and what stood for tensors in it, after *number* others."""
+    def without_data(self, given: Given, number: int = 1) -> tuple[Graph, Twins]:
+        """The capture of a call without data, and what stood for tensors in it; for *number* see `Twins`."""
         twins = Twins(number)
         with self.restored(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -141,6 +142,11 @@ def _makes_the_same_calls(one: Graph, other: Graph, twins: Twins) -> bool:
 def _names(graph: Graph) -> list[str]:
     """The ops that are called."""
     return [node.op.name for node in nodes_within(graph)]
+
+
+def _only_shows(node: Node) -> bool:
+    """Whether a call changes only how elements lie: whether a copy is needed follows from sizes."""
+    return node.op.kind == "view" or node.op.name == "copy"
 
 
 def _lengths(graph: Graph) -> list[int]:
@@ -244,9 +250,8 @@ class _Generalising:
         rows = self.rows()
         for sizes in rows[: len(self.example) + 1] if few else rows:
             self.capture(sizes)
-        if len(rows) == 1 and not self.data and self.reads_data():
-            for _ in range(2):
-                self.capture(self.example)
+        if len(rows) == 1 and not self.data:
+            self.look_for_data()
         large = {} if self.data or few else self.large()
         if large and large not in rows:
             try:
@@ -254,8 +259,13 @@ class _Generalising:
             except BakedSize:
                 if not self.bounded:
                     raise
+        by_data = not few and any(twins.sizes for twins in self.twins)
+        while by_data and len(self.twins) < len(ASSUMED):
+            self.capture(self.example)
         unifying = self.unifying()
         graph = unifying.graph()
+        if by_data:
+            self.check_empty(graph)
         while not few and (more := self.deciding(unifying.fitting.doubts)) is not None:
             self.capture(more)
             unifying = self.unifying()
@@ -265,17 +275,26 @@ class _Generalising:
             _hold_against(graph, one, {**sizes, **by_data})
         return graph
 
-    def reads_data(self) -> bool:
-        """Whether sizes follow from data in a function without symbols. Else its graph is the example's."""
-        try:
+    def look_for_data(self) -> None:
+        """Capture a function without symbols again, without data, and keep that if sizes follow from data."""
+        with suppress(BakedSize):
             self.capture(self.example)
-        except BakedSize:
-            return False
-        if not self.twins[-1].sizes:
-            self.twins.pop()
-            self.captures.pop()
-            return False
-        return True
+            if not self.twins[-1].sizes:
+                self.twins.pop()
+                self.captures.pop()
+
+    def check_empty(self, graph: Graph) -> None:
+        """Raise if the function does something else where nothing is found: it guards against that."""
+        try:
+            empty, _ = self.calls.without_data(self.calls.given, 0)
+        except Exception:
+            return
+        found, wanted = [[node.name for node in one if not _only_shows(node)] for one in (empty, graph)]
+        if found != wanted:
+            raise BakedSize(
+                f"{graph.name}: it does something else where a size that follows from data, or a number it reads, is 0",
+                fix="make the same calls whatever the data, or decide with polyad.cond",
+            )
 
     def unifying(self) -> Unifying:
         return Unifying(self.captures, self.twins, self.symbols, self.dims, self.ranges)
@@ -370,7 +389,7 @@ class _Generalising:
             return
         try:
             if self.captures and not self.data:
-                graph, twins = calls.without_data(self._inputs(sizes), len(self.twins))
+                graph, twins = calls.without_data(self._inputs(sizes), len(self.twins) + 1)
                 self.twins.append(twins)
             else:
                 with calls.restored(), warnings.catch_warnings():

@@ -341,6 +341,8 @@ SELECTIONS: dict[str, Callable[[polyad.Tensor], Any]] = {
     "distinct": lambda x: polyad.unique(x.round()),
     "count": lambda x: polyad.arange(x[x > 0].shape[0] + 1),
     "pairs": lambda x: (x[x.sum(1) > 0] @ x[x.sum(1) < 0].t()).flatten(),
+    "scaled": lambda x: x / x.abs().max().item() + 2 * x.long().sum().item(),
+    "as long as said": lambda x: polyad.ones((x > 0).sum().item(), x.shape[0]),
     "half": lambda x: polyad.cat([x[x > 0], x[x < 0][: x[x < 0].shape[0] // 2]]),
 }
 
@@ -370,6 +372,10 @@ def test_sizes_follow_from_data(case, shapes):
     ("function", "says"),
     [
         (lambda x: sum(row for row in x[x > 0]), "sizes of index follow from data|another capture"),
+        (lambda x: x * 2 if x.sum().item() > 0 else x, "another capture|item.. reads data"),
+        (lambda x: x * 2 if x.sum().long().item() != 0 else x, "does something else where .* is 0"),
+        (lambda x: x * 2 if x.sum() > 0 else x, "reads data, by which the program may decide"),
+        (lambda x: polyad.cat([x, x])[: x.long().sum().item()], "no expression of the sizes gives its size"),
         (lambda x: x[x > 0] * (2 if x[x > 0].shape[0] > 9 else 1), "no expression of the sizes gives its argument 1"),
     ],
 )
