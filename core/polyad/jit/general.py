@@ -75,8 +75,8 @@ def generalise(
     (batch, 6)
     """
     calls = _Calls(function, (args, dict(kwargs or {})), mode)
-    auto = dims == "auto"
-    if auto:
+    auto = isinstance(dims, str)
+    if isinstance(dims, str):
         dims = {name: dict.fromkeys(range(tensor.dim()), ...) for name, tensor in calls.tensors.items()}
     if any(item is ... for sizes in dims.values() for item in sizes.values()):
         trying = _Trying(calls, dims, dict(ranges or {}))
@@ -271,8 +271,8 @@ class _Generalising:
             unifying = self.unifying()
             graph = unifying.graph()
         for at, (one, sizes) in enumerate(() if few else self.captures):
-            by_data = {symbol.name: symbol.captured[at] for symbol in graph.symbols if symbol.data}
-            _hold_against(graph, one, {**sizes, **by_data})
+            found = {symbol.name: symbol.captured[at] for symbol in graph.symbols if symbol.data}
+            _hold_against(graph, one, {**sizes, **found})
         return graph
 
     def look_for_data(self) -> None:
@@ -505,7 +505,8 @@ class _Trying:
                 continue
             own, others = _symbol([place]), {_symbol(group): self.size(group[0]) for group in chosen}
             sizes = {size for tensor in self.calls.tensors.values() for size in tensor.shape if size > 1}
-            for other in (*[name for name, size in others.items() if size > 1], *sorted(sizes)):
+            broadcast: list[str | int] = [*[name for name, size in others.items() if size > 1], *sorted(sizes)]
+            for other in broadcast:
                 self.follows[own] = other
                 larger = self.made([*chosen, [place]])
                 if larger is not None:
