@@ -386,3 +386,14 @@ def test_decisions_by_sizes_that_follow_from_data_are_refused(function, says):
 
     with pytest.raises((RuntimeError, NotImplementedError), match=says):
         export.export(Deciding(), (polyad.tensor([1.0, 2, -1]),))
+
+
+def test_files_of_earlier_versions_are_read():
+    program = export.load(Path(__file__).parents[2] / "files" / "program-3.pt2")
+    assert program.graph.text.startswith("graph 3 of ")
+    module = program.module()
+    polyad.testing.assert_close(module(polyad.ones(2, 3)).detach(), polyad.full((2, 2), 2.5))
+    polyad.testing.assert_close(module(-polyad.ones(5, 3)).detach(), polyad.full((5, 2), -1.1))
+    assert module.count.item() == 2
+    with pytest.raises(RuntimeError, match="batch is 65 .* must be from 0 to 64"):
+        module(polyad.ones(65, 3))
