@@ -23,15 +23,15 @@ from ..base.shapes_and_strides import Layout
 from ..base.state import warn_user
 from ..errors import ArgumentError, ArgumentTypeError, BakedSize, PolyadError, ShapeError
 from ..graph.expressions import Expression, SizeRef, evaluated, names_of, solved
-from ..graph.graph import Graph, Node, nodes_within
+from ..graph.graph import Graph
 from ..graph.parsing import is_free
 from ..graph.sizes import dense_strides, lie_alike, remembered, sizes_in_words
 from ..graph.structure import leaves_of, replace
 from ..history.grad_mode import no_grad
 from ..random.generator import Generator
 from ..tensor import Tensor
-from .capture import BakedValueWarning, Capture, captured, names_of_inputs, names_of_members
-from .restoring import Restored
+from .calls import Calls, Given, argument_lengths, called_ops, only_shows
+from .capture import BakedValueWarning, Capture
 from .twins import ASSUMED, Twins
 from .unifying import Dims, Ranges, Unifying
 
@@ -42,7 +42,6 @@ LARGEST_END = 4096
 MOST_CAPTURES = 12
 
 Group: TypeAlias = "list[tuple[str, int]]"
-Given: TypeAlias = "tuple[tuple[Any, ...], dict[str, Any]]"
 
 
 def generalise(
@@ -74,7 +73,7 @@ def generalise(
     >>> graph.nodes[0].params["shape"]
     (batch, 6)
     """
-    calls = _Calls(function, (args, dict(kwargs or {})), mode)
+    calls = Calls(function, (args, dict(kwargs or {})), mode)
     auto = isinstance(dims, str)
     if isinstance(dims, str):
         dims = {name: dict.fromkeys(range(tensor.dim()), ...) for name, tensor in calls.tensors.items()}
@@ -85,73 +84,6 @@ def generalise(
             trying.warn(graph)
         return graph
     return _Generalising(calls, dims, dict(ranges or {})).graph()
-
-
-class _Calls:
-    """Captures of one function.
-
-    Attributes:
-        given: the example's arguments.
-        names: of the tensors among them, by id; tensors: these by name.
-        first: the capture of the example, which is the only one with data as long as others can be without.
-        same: whether a capture of the example without data has the same calls, once that was asked.
-    """
-
-    def __init__(self, function: Callable[..., Any], given: Given, mode: Callable[..., Capture]) -> None:
-        self.function, self.given, self.mode = function, given, mode
-        self.names = names_of_inputs(function, given)
-        self.tensors = {self.names[id(tensor)]: tensor for tensor in leaves_of(given, Tensor)}
-        self.members = names_of_members(function)
-        self.first = self.with_data(given)
-        self.same: bool | None = None
-
-    def with_data(self, given: Given) -> Graph:
-        """The capture of a call; what it changes stays as it leaves it."""
-        return captured(self.mode(names=self.members), self.function, *given)
-
-    def without_data(self, given: Given, number: int = 1) -> tuple[Graph, Twins]:
-        """The capture of a call without data, and what stood for tensors in it; for *number* see `Twins`."""
-        twins = Twins(number)
-        with self.restored(), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            mode = self.mode(names=self.members, twins=twins)
-            graph = captured(mode, self.function, *replace(given, Tensor, twins.of))
-        return graph, twins
-
-    def restored(self) -> Restored:
-        """A block after which all is as before, for a further call."""
-        return Restored.of(self.first, self.function)
-
-    def works_without_data(self) -> bool:
-        """Whether a capture without data is as one with data, for the example."""
-        if self.same is None:
-            try:
-                self.same = _makes_the_same_calls(self.first, *self.without_data(self.given))
-            except Exception:
-                self.same = False
-        return self.same
-
-
-def _makes_the_same_calls(one: Graph, other: Graph, twins: Twins) -> bool:
-    """Whether two captures of one example have the same calls, and the same shapes where these follow from no data."""
-    if _names(one) != _names(other) or len(one.values) != len(other.values):
-        return False
-    return bool(twins.sizes) or all(a.shape == b.shape for a, b in zip(one.values, other.values, strict=True))
-
-
-def _names(graph: Graph) -> list[str]:
-    """The ops that are called."""
-    return [node.op.name for node in nodes_within(graph)]
-
-
-def _only_shows(node: Node) -> bool:
-    """Whether a call changes only how elements lie: whether a copy is needed follows from sizes."""
-    return node.op.kind == "view" or node.op.name == "copy"
-
-
-def _lengths(graph: Graph) -> list[int]:
-    """How many items the arguments have that are lists."""
-    return [len(arg) for node in nodes_within(graph) for arg in node.args if isinstance(arg, tuple)]
 
 
 class _Generalising:
@@ -170,7 +102,7 @@ class _Generalising:
 
     def __init__(
         self,
-        calls: _Calls,
+        calls: Calls,
         dims: Dims,
         ranges: Ranges,
         bounded: bool = False,
@@ -289,7 +221,7 @@ class _Generalising:
             empty, _ = self.calls.without_data(self.calls.given, 0)
         except Exception:
             return
-        found, wanted = [[node.name for node in one if not _only_shows(node)] for one in (empty, graph)]
+        found, wanted = [[node.name for node in one if not only_shows(node)] for one in (empty, graph)]
         if found != wanted:
             raise BakedSize(
                 f"{graph.name}: it does something else where a size that follows from data, or a number it reads, is 0",
@@ -304,9 +236,9 @@ class _Generalising:
         together must still be sizes of a tensor; a call that is repeated over time is so in Python, too.
         """
         first, others = self.captures[0][0], [graph for graph, _ in self.captures[1:]]
-        if any(_names(other) != _names(first) for other in others):
+        if any(called_ops(other) != called_ops(first) for other in others):
             return {}
-        repeats = any(_lengths(other) != _lengths(first) for other in others)
+        repeats = any(argument_lengths(other) != argument_lengths(first) for other in others)
         largest = 64 if repeats else int(2 ** (50 / (len(self.example) + 2))) // 2 * 2
         found = {}
         for at, name in enumerate(self.example):
@@ -430,7 +362,7 @@ class _Trying:
     of size 1 with another, to which they may be broadcast.
     """
 
-    def __init__(self, calls: _Calls, dims: Dims, ranges: Ranges) -> None:
+    def __init__(self, calls: Calls, dims: Dims, ranges: Ranges) -> None:
         self.calls, self.ranges = calls, ranges
         self.dims = {
             name: {dim: item for dim, item in sizes.items() if item is not ...} for name, sizes in dims.items()
@@ -460,8 +392,8 @@ class _Trying:
 
     def graph(self) -> Graph:
         found = [alone for group in self.ones() for alone in self.apart(group)]
-        found += [[place] for place in self.open if place not in _joined(found) and self.holds([[place]])]
-        failed = [place for place in self.open if place not in _joined(found)]
+        found += [[place] for place in self.open if place not in _places_of(found) and self.holds([[place]])]
+        failed = [place for place in self.open if place not in _places_of(found)]
         sizes = {(self.size(place), place[1]) for place in failed}
         groups = [[place for place in failed if (self.size(place), place[1]) == one] for one in sorted(sizes)]
         groups += [[place for place in failed if self.size(place) == size] for size, _ in sorted(sizes)]
@@ -501,7 +433,7 @@ class _Trying:
     def with_broadcast(self, chosen: list[Group], graph: Graph | None) -> Graph | None:
         """The graph in which sizes of 1 that are left may also be those to which they are broadcast."""
         for place in self.open:
-            if self.size(place) != 1 or place in _joined(chosen):
+            if self.size(place) != 1 or place in _places_of(chosen):
                 continue
             own, others = _symbol([place]), {_symbol(group): self.size(group[0]) for group in chosen}
             sizes = {size for tensor in self.calls.tensors.values() for size in tensor.shape if size > 1}
@@ -540,7 +472,7 @@ class _Trying:
         return _Generalising(self.calls, dims, self.ranges, bounded, self.follows)
 
 
-def _joined(groups: Iterable[Group]) -> list[tuple[str, int]]:
+def _places_of(groups: Iterable[Group]) -> list[tuple[str, int]]:
     return [place for group in groups for place in group]
 
 

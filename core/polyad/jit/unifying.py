@@ -264,7 +264,7 @@ class _Body:
             return {
                 key: self.unified([item[key] for item in items], node, at, f"{name}[{key!r}]", near) for key in first
             }
-        if not all(_same(first, item, node) for item in items):
+        if not all(_is_same_item(first, item, node) for item in items):
             raise self.differs(at, f"{name} is {_found_items(items)} in the captures")
         return first
 
@@ -311,7 +311,7 @@ def _found_items(items: Sequence[Any]) -> str:
     return ", ".join(repr(item)[:40] for item in items[:4]) + ("" if len(items) <= 4 else ", ...")
 
 
-def _same(one: Any, other: Any, node: Node | None) -> bool:
+def _is_same_item(one: Any, other: Any, node: Node | None) -> bool:
     if one is other:
         return True
     if isinstance(one, (Ref, NumberRef)):
