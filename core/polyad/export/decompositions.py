@@ -8,6 +8,7 @@ time) is left, since its body makes so many calls.
 
 from __future__ import annotations
 
+import warnings
 from collections import UserDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -25,7 +26,7 @@ from ..errors import ArgumentTypeError, NotSupported, safe_repr
 from ..graph.expressions import Repeat
 from ..graph.graph import Graph
 from ..graph.structure import leaves_of
-from ..jit.capture import Capture
+from ..jit.capture import BakedValueWarning, Capture
 from ..jit.expanding import opened
 from ..jit.general import generalise
 from ..jit.restoring import Restored
@@ -152,7 +153,8 @@ def decomposed(program: ExportedProgram, table: Mapping[Any, Callable[..., Any]]
     replayed = Replay(program)
     ranges = {one.name: (one.least, one.most) for one in program.graph.symbols}
     mode = partial(_Decomposing, graph=program.graph, table=entries)
-    with Restored(replayed.module):
+    with Restored(replayed.module), warnings.catch_warnings():
+        warnings.simplefilter("ignore", BakedValueWarning)  # what a program reads is no decision of Python's
         graph = generalise(replayed, args, kwargs, dims=program.dynamic_shapes, ranges=ranges, mode=mode)
     entries_left = [ModuleCallEntry(entry.fqn) for entry in program.module_call_graph]
     return ExportedProgram(graph, program._state, program.call_spec, entries_left, program.example_inputs)

@@ -147,8 +147,9 @@ def _graph_of(mod: Rebuilding, args: tuple[Any, ...], kwargs: dict[str, Any], sh
 
 def _check_reads(graph: Graph) -> None:
     """Raise if the program decided by data, or may have: the other side is not in the graph."""
+    read = {symbol.value for symbol in graph.symbols if symbol.dim < 0}
     for node in nodes_within(graph):
-        if isinstance(node.outputs, Scalar):
+        if isinstance(node.outputs, Scalar) and not (node.name == "item" and node.uses[0] in read):
             raise NotSupported(
                 f"export: {node.outputs.source}() reads data, by which the program may decide",
                 notes={"line": node.line} if node.line else {},

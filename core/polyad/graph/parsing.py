@@ -292,7 +292,7 @@ class _Reader:
         return True
 
     def symbol(self, line: _Line) -> None:
-        said = read_symbol(line, self.integer)
+        said = read_symbol(line, self.integer, lambda line: _number(line.of_kind("number", "a number")))
         self.end(line)
         if said.name in self.symbols or not is_free(said.name):
             raise Wrong(f"{said.name[:40]} is said twice, or has another meaning")

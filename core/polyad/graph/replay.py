@@ -16,10 +16,10 @@ from ..errors import ArgumentError, ArgumentTypeError, AutogradError, DeviceErro
 from ..random.generator import Generator
 from ..tensor import Tensor
 from .expressions import evaluated
-from .graph import Graph, Node, drawn_within
+from .graph import Graph, Node, drawn_within, numbers
 from .sizes import fixed, fixed_for, lie_alike, outside, read_sizes
 from .structure import NumberRef, Ref, leaves, leaves_of, replace
-from .values import Draw, Symbol, Value
+from .values import Draw, Scalar, Symbol, Value
 from .whole import compile_graph
 
 
@@ -151,10 +151,12 @@ class Run:
         """Carry out a node at the sizes that are known by now, and read those that it tells."""
         args = replace(node.args, Graph, lambda body: fixed(body, sizes)) if node.bodies else node.args
         node = replaced(node, args=evaluated(args, sizes))
-        _carry_out(self.graph, node, self.found, self.numbers, self.kept | self.symbols.keys())
-        for number in node.results:
+        result = _carry_out(self.graph, node, self.found, self.numbers, self.kept | self.symbols.keys())
+        read = numbers(node.args) if isinstance(node.outputs, Scalar) else ()
+        for number in (*node.results, *read):
             for symbol in self.symbols.get(number, ()):
-                sizes[symbol.name] = self.found[number]._array.shape[symbol.dim]
+                if (symbol.dim < 0) == bool(read):
+                    sizes[symbol.name] = result if read else self.found[number]._array.shape[symbol.dim]
 
 
 class _Places:
@@ -206,7 +208,7 @@ _PLAIN = {bool, int, float, str, type(None), DType, Device}
 
 def _carry_out(
     graph: Graph, node: Node, found: dict[int, Tensor], numbers: Mapping[str, float], kept: frozenset[int]
-) -> None:
+) -> Any:
     try:
         args = [
             found[arg.number] if arg.__class__ is Ref else arg if arg.__class__ in _PLAIN else
@@ -215,7 +217,8 @@ def _carry_out(
         ]  # fmt: skip
         if node.bodies:
             args = replace(args, Graph, as_function)
-        _store(node.outputs, node.op.call(*args), found)
+        result = node.op.call(*args)
+        _store(node.outputs, result, found)
     except Exception as error:
         resized = _resized(graph, node, found)
         if resized is None:
@@ -226,6 +229,7 @@ def _carry_out(
     for number in node.frees:
         if number not in kept:
             found.pop(number, None)
+    return result
 
 
 def _resized(graph: Graph, node: Node, found: Mapping[int, Tensor]) -> ShapeError | None:

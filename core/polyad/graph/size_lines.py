@@ -1,5 +1,5 @@
 """The line of a symbol: ``batch  size  # dim 0 of %x, captured 4, 5, 9, from 2 to 64``, with ``%x by data`` for
-one that follows from data; and expressions of sizes.
+one that follows from data, or ``# item of %x by data, captured 0.5, 7.25, from 0``; and expressions of sizes.
 
 An expression stands where a number may: ``(2*batch, height//2 + 1)``.
 """
@@ -28,7 +28,7 @@ class Said(NamedTuple):
     name: str
     dim: int
     label: str
-    captured: tuple[int, ...]
+    captured: tuple[Any, ...]
     least: int
     most: int | None
     data: bool
@@ -41,16 +41,20 @@ class Said(NamedTuple):
 def written_symbol(symbol: Symbol, label: str) -> str:
     """What stands behind the symbol's name."""
     whose = f"{label} by data" if symbol.data else label
-    text = f"# dim {symbol.dim} of {whose}, captured {', '.join(map(str, symbol.captured))}, from {symbol.least}"
+    which = "item" if symbol.dim < 0 else f"dim {symbol.dim}"
+    text = f"# {which} of {whose}, captured {', '.join(map(str, symbol.captured))}, from {symbol.least}"
     return text if symbol.most is None else f"{text} to {symbol.most}"
 
 
-def read_symbol(line: _Line, size: Callable[[_Line], int]) -> Said:
+def read_symbol(line: _Line, size: Callable[[_Line], int], number: Callable[[_Line], Any]) -> Said:
     """What *line* says. Raises ValueError for a line that says no symbol."""
     name = line.of_kind("name", "a symbol")
-    for token in ("size", "#", "dim"):
-        line.take(token)
-    dim = size(line)
+    line.take("size")
+    line.take("#")
+    dim = -1
+    if not line.skip("item"):
+        line.take("dim")
+        dim = size(line)
     line.take("of")
     label = line.of_kind("value", "a value")
     data = line.skip("by")
@@ -58,9 +62,10 @@ def read_symbol(line: _Line, size: Callable[[_Line], int]) -> Said:
         line.take("data")
     line.take(",")
     line.take("captured")
-    captured = [size(line)]
-    while line.skip(",") and line.kind == "number":
-        captured.append(size(line))
+    read = size if dim >= 0 or not data else number
+    captured = [read(line)]
+    while line.skip(",") and line.token != "from":
+        captured.append(read(line))
     if len(captured) > MOST_CAPTURES:
         raise ValueError(f"it has {len(captured)} captures, and {MOST_CAPTURES} at most")
     line.take("from")

@@ -90,13 +90,14 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """A size that each replay reads off a tensor; shapes and arguments name it by a `polyad.graph.expressions.SizeRef`.
+    """A size that each replay reads off a tensor, or an element that the program read of it (``item``); shapes and
+    arguments name it by a `polyad.graph.expressions.SizeRef`.
 
     Attributes:
         name: the user's, or one made up.
         value: the number of the value off which it is read: an input's, or, for a size that follows from another by the
             rules of an op, that of the op's result.
-        dim: the dimension of that value.
+        dim: the dimension of that value; -1 for its one element.
         captured: its sizes in the captures of which the graph is made, in the order that all symbols have.
         least, most: what it may be.
         data: whether it follows from data: only the call that makes the value tells it.
@@ -105,7 +106,7 @@ class Symbol:
     name: str
     value: int
     dim: int
-    captured: tuple[int, ...]
+    captured: tuple[Any, ...]
     least: int = 0
     most: int | None = None
     data: bool = False
@@ -137,6 +138,12 @@ class Scalar:
     source: str
     type_name: str
     baked: str
+
+    @property
+    def number(self) -> int | float | None:
+        """What it came to, if that was a number."""
+        kind = {"int": int, "float": float}.get(self.type_name)
+        return None if kind is None else kind(self.baked)
 
 
 COMPARISONS = ("true", "eq", "ne", "lt", "le", "gt", "ge")

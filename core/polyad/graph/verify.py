@@ -24,7 +24,7 @@ from .building import end_of
 from .expressions import names_of
 from .graph import Graph, Node, numbers
 from .structure import NumberRef, Ref, leaves_of, replace
-from .values import Value
+from .values import Scalar, Value
 
 META = Device("meta")
 
@@ -69,6 +69,11 @@ def _check_symbols(graph: Graph, outer: frozenset[str] = frozenset()) -> None:
     if unknown:
         raise wrong(f"there is no symbol {min(unknown)}")
     for symbol in graph.symbols:
+        if symbol.dim < 0:
+            read = [node for node in graph if isinstance(node.outputs, Scalar) and symbol.value in node.uses]
+            if not read or not all(type(one) in (int, float) for one in symbol.captured):
+                raise wrong(f"symbol {symbol.name} is an item that no call reads")
+            continue
         fits = 0 <= symbol.value < len(graph.values) and 0 <= symbol.dim < len(graph.values[symbol.value].sizes)
         if not fits or symbol.name not in names_of(graph.values[symbol.value].sizes[symbol.dim]):
             raise wrong(f"symbol {symbol.name} is read off no dimension of a value")

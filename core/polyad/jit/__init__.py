@@ -2,6 +2,7 @@
 
 capture.py     the mode that records
 general.py     graphs for all sizes; unifying.py finds what captures have in common, fitting.py their numbers
+calls.py       captures of one function, without data by twins.py; restoring.py puts back what a call changes
 bodies.py      the functions of control flow, recorded as graphs
 scripting.py   PyTorch's names for scripting, which `polyad.torchscript` does, and
 tracing.py     for tracing and files of programs

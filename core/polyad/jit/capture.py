@@ -190,6 +190,8 @@ class Capture(Mode):
         """Pass a call on."""
         if self.twins is None:
             return op.call(*args)
+        if op.name == "item":
+            return self.twins.item(args[0])
         with assuming(self.twins.assume):
             return op.call(*args)
 

@@ -44,7 +44,7 @@ class Fitting:
         """The size of a dimension, exactly: a number or an expression without rounding; None if there is none."""
         if len(set(row)) == 1:
             return row[0]
-        known = [*self.symbols, *near]
+        known = [*self.symbols, *_known_integers(near)]
         for one in known:
             if one.row == row:
                 return one.item
@@ -52,11 +52,11 @@ class Fitting:
             item = form(row)
             if item is not None:
                 return item
-        return _scaled(row, known)
+        return _scaled_size(row, known)
 
     def number(self, row: Row, near: Iterable[Known] = ()) -> Any:
         """An argument that is a whole number; None if there is no expression for it."""
-        near = list(near)
+        near = _known_integers(near)
         key = (row, *[one.row for one in near])
         if key not in self._found:
             found = self.size(row, near)
@@ -69,13 +69,13 @@ class Fitting:
         """An argument that is a float."""
         known = [*self.symbols, *near]
         for one in (*known, *_products(known)):
-            if min(one.row) < 1:
+            if 0 in one.row:
                 continue
-            for power in POWERS:
+            for power in POWERS if min(one.row) >= 1 else (1,):
                 factor = _constant(row, [size**power for size in one.row])
                 if factor is not None:
                     return factor * (one.item if power == 1 else one.item**power)
-            unbiased = _unbiased(row, one)
+            unbiased = _unbiased(row, one) if min(one.row) >= 1 else None
             if unbiased is not None:
                 return unbiased
         powers = self._powers(row)
@@ -173,6 +173,11 @@ _FORMS: tuple[Callable[[Any, int], Any], ...] = (
 )
 
 
+def _known_integers(known: Iterable[Known]) -> list[Known]:
+    """What is a whole number, of what is known."""
+    return [one for one in known if all(type(size) is int for size in one.row)]
+
+
 def _difference(row: Row, values: list[int]) -> int | None:
     """What a row has more than *values*, if that is the same everywhere and the values are not."""
     found = {size - value for size, value in zip(row, values, strict=True)}
@@ -225,7 +230,7 @@ def _line(row: Row, known: Sequence[Known]) -> Any:
     return None
 
 
-def _scaled(row: Row, known: Sequence[Known]) -> Any:
+def _scaled_size(row: Row, known: Sequence[Known]) -> Any:
     """A constant times the product of sizes of a tensor before."""
     if min(row) <= 0:
         return None

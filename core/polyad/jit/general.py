@@ -16,22 +16,23 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import Any, Literal, TypeAlias
 
 from ..base.shapes_and_strides import Layout
 from ..base.state import warn_user
 from ..errors import ArgumentError, ArgumentTypeError, BakedSize, PolyadError, ShapeError
 from ..graph.expressions import Expression, SizeRef, evaluated, names_of, solved
-from ..graph.graph import Graph, nodes_within
+from ..graph.graph import Graph
 from ..graph.parsing import is_free
 from ..graph.sizes import dense_strides, lie_alike, remembered, sizes_in_words
 from ..graph.structure import leaves_of, replace
 from ..history.grad_mode import no_grad
 from ..random.generator import Generator
 from ..tensor import Tensor
-from .capture import BakedValueWarning, Capture, captured, names_of_inputs, names_of_members
-from .restoring import Restored
-from .twins import Twins
+from .calls import Calls, Given, argument_lengths, called_ops, only_shows
+from .capture import BakedValueWarning, Capture
+from .twins import ASSUMED, Twins
 from .unifying import Dims, Ranges, Unifying
 
 __all__ = ["generalise"]
@@ -41,7 +42,6 @@ LARGEST_END = 4096
 MOST_CAPTURES = 12
 
 Group: TypeAlias = "list[tuple[str, int]]"
-Given: TypeAlias = "tuple[tuple[Any, ...], dict[str, Any]]"
 
 
 def generalise(
@@ -73,9 +73,9 @@ def generalise(
     >>> graph.nodes[0].params["shape"]
     (batch, 6)
     """
-    calls = _Calls(function, (args, dict(kwargs or {})), mode)
-    auto = dims == "auto"
-    if auto:
+    calls = Calls(function, (args, dict(kwargs or {})), mode)
+    auto = isinstance(dims, str)
+    if isinstance(dims, str):
         dims = {name: dict.fromkeys(range(tensor.dim()), ...) for name, tensor in calls.tensors.items()}
     if any(item is ... for sizes in dims.values() for item in sizes.values()):
         trying = _Trying(calls, dims, dict(ranges or {}))
@@ -84,68 +84,6 @@ def generalise(
             trying.warn(graph)
         return graph
     return _Generalising(calls, dims, dict(ranges or {})).graph()
-
-
-class _Calls:
-    """Captures of one function.
-
-    Attributes:
-        given: the example's arguments.
-        names: of the tensors among them, by id; tensors: these by name.
-        first: the capture of the example, which is the only one with data as long as others can be without.
-        same: whether a capture of the example without data has the same calls, once that was asked.
-    """
-
-    def __init__(self, function: Callable[..., Any], given: Given, mode: Callable[..., Capture]) -> None:
-        self.function, self.given, self.mode = function, given, mode
-        self.names = names_of_inputs(function, given)
-        self.tensors = {self.names[id(tensor)]: tensor for tensor in leaves_of(given, Tensor)}
-        self.members = names_of_members(function)
-        self.first = self.with_data(given)
-        self.same: bool | None = None
-
-    def with_data(self, given: Given) -> Graph:
-        """The capture of a call; what it changes stays as it leaves it."""
-        return captured(self.mode(names=self.members), self.function, *given)
-
-    def without_data(self, given: Given, number: int = 0) -> tuple[Graph, Twins]:
-        """The capture of a call without data, and what stood for tensors in it, after *number* others."""
-        twins = Twins(number)
-        with self.restored(), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            mode = self.mode(names=self.members, twins=twins)
-            graph = captured(mode, self.function, *replace(given, Tensor, twins.of))
-        return graph, twins
-
-    def restored(self) -> Restored:
-        """A block after which all is as before, for a further call."""
-        return Restored.of(self.first, self.function)
-
-    def works_without_data(self) -> bool:
-        """Whether a capture without data is as one with data, for the example."""
-        if self.same is None:
-            try:
-                self.same = _makes_the_same_calls(self.first, *self.without_data(self.given))
-            except Exception:
-                self.same = False
-        return self.same
-
-
-def _makes_the_same_calls(one: Graph, other: Graph, twins: Twins) -> bool:
-    """Whether two captures of one example have the same calls, and the same shapes where these follow from no data."""
-    if _names(one) != _names(other) or len(one.values) != len(other.values):
-        return False
-    return bool(twins.sizes) or all(a.shape == b.shape for a, b in zip(one.values, other.values, strict=True))
-
-
-def _names(graph: Graph) -> list[str]:
-    """The ops that are called."""
-    return [node.op.name for node in nodes_within(graph)]
-
-
-def _lengths(graph: Graph) -> list[int]:
-    """How many items the arguments have that are lists."""
-    return [len(arg) for node in nodes_within(graph) for arg in node.args if isinstance(arg, tuple)]
 
 
 class _Generalising:
@@ -164,7 +102,7 @@ class _Generalising:
 
     def __init__(
         self,
-        calls: _Calls,
+        calls: Calls,
         dims: Dims,
         ranges: Ranges,
         bounded: bool = False,
@@ -244,9 +182,8 @@ class _Generalising:
         rows = self.rows()
         for sizes in rows[: len(self.example) + 1] if few else rows:
             self.capture(sizes)
-        if len(rows) == 1 and not self.data and self.reads_data():
-            for _ in range(2):
-                self.capture(self.example)
+        if len(rows) == 1 and not self.data:
+            self.look_for_data()
         large = {} if self.data or few else self.large()
         if large and large not in rows:
             try:
@@ -254,28 +191,42 @@ class _Generalising:
             except BakedSize:
                 if not self.bounded:
                     raise
+        by_data = not few and any(twins.sizes for twins in self.twins)
+        while by_data and len(self.twins) < len(ASSUMED):
+            self.capture(self.example)
         unifying = self.unifying()
         graph = unifying.graph()
+        if by_data:
+            self.check_empty(graph)
         while not few and (more := self.deciding(unifying.fitting.doubts)) is not None:
             self.capture(more)
             unifying = self.unifying()
             graph = unifying.graph()
         for at, (one, sizes) in enumerate(() if few else self.captures):
-            by_data = {symbol.name: symbol.captured[at] for symbol in graph.symbols if symbol.data}
-            _hold_against(graph, one, {**sizes, **by_data})
+            found = {symbol.name: symbol.captured[at] for symbol in graph.symbols if symbol.data}
+            _hold_against(graph, one, {**sizes, **found})
         return graph
 
-    def reads_data(self) -> bool:
-        """Whether sizes follow from data in a function without symbols. Else its graph is the example's."""
-        try:
+    def look_for_data(self) -> None:
+        """Capture a function without symbols again, without data, and keep that if sizes follow from data."""
+        with suppress(BakedSize):
             self.capture(self.example)
-        except BakedSize:
-            return False
-        if not self.twins[-1].sizes:
-            self.twins.pop()
-            self.captures.pop()
-            return False
-        return True
+            if not self.twins[-1].sizes:
+                self.twins.pop()
+                self.captures.pop()
+
+    def check_empty(self, graph: Graph) -> None:
+        """Raise if the function does something else where nothing is found: it guards against that."""
+        try:
+            empty, _ = self.calls.without_data(self.calls.given, 0)
+        except Exception:
+            return
+        found, wanted = [[node.name for node in one if not only_shows(node)] for one in (empty, graph)]
+        if found != wanted:
+            raise BakedSize(
+                f"{graph.name}: it does something else where a size that follows from data, or a number it reads, is 0",
+                fix="make the same calls whatever the data, or decide with polyad.cond",
+            )
 
     def unifying(self) -> Unifying:
         return Unifying(self.captures, self.twins, self.symbols, self.dims, self.ranges)
@@ -285,9 +236,9 @@ class _Generalising:
         together must still be sizes of a tensor; a call that is repeated over time is so in Python, too.
         """
         first, others = self.captures[0][0], [graph for graph, _ in self.captures[1:]]
-        if any(_names(other) != _names(first) for other in others):
+        if any(called_ops(other) != called_ops(first) for other in others):
             return {}
-        repeats = any(_lengths(other) != _lengths(first) for other in others)
+        repeats = any(argument_lengths(other) != argument_lengths(first) for other in others)
         largest = 64 if repeats else int(2 ** (50 / (len(self.example) + 2))) // 2 * 2
         found = {}
         for at, name in enumerate(self.example):
@@ -370,7 +321,7 @@ class _Generalising:
             return
         try:
             if self.captures and not self.data:
-                graph, twins = calls.without_data(self._inputs(sizes), len(self.twins))
+                graph, twins = calls.without_data(self._inputs(sizes), len(self.twins) + 1)
                 self.twins.append(twins)
             else:
                 with calls.restored(), warnings.catch_warnings():
@@ -411,7 +362,7 @@ class _Trying:
     of size 1 with another, to which they may be broadcast.
     """
 
-    def __init__(self, calls: _Calls, dims: Dims, ranges: Ranges) -> None:
+    def __init__(self, calls: Calls, dims: Dims, ranges: Ranges) -> None:
         self.calls, self.ranges = calls, ranges
         self.dims = {
             name: {dim: item for dim, item in sizes.items() if item is not ...} for name, sizes in dims.items()
@@ -441,8 +392,8 @@ class _Trying:
 
     def graph(self) -> Graph:
         found = [alone for group in self.ones() for alone in self.apart(group)]
-        found += [[place] for place in self.open if place not in _joined(found) and self.holds([[place]])]
-        failed = [place for place in self.open if place not in _joined(found)]
+        found += [[place] for place in self.open if place not in _places_of(found) and self.holds([[place]])]
+        failed = [place for place in self.open if place not in _places_of(found)]
         sizes = {(self.size(place), place[1]) for place in failed}
         groups = [[place for place in failed if (self.size(place), place[1]) == one] for one in sorted(sizes)]
         groups += [[place for place in failed if self.size(place) == size] for size, _ in sorted(sizes)]
@@ -482,11 +433,12 @@ class _Trying:
     def with_broadcast(self, chosen: list[Group], graph: Graph | None) -> Graph | None:
         """The graph in which sizes of 1 that are left may also be those to which they are broadcast."""
         for place in self.open:
-            if self.size(place) != 1 or place in _joined(chosen):
+            if self.size(place) != 1 or place in _places_of(chosen):
                 continue
             own, others = _symbol([place]), {_symbol(group): self.size(group[0]) for group in chosen}
             sizes = {size for tensor in self.calls.tensors.values() for size in tensor.shape if size > 1}
-            for other in (*[name for name, size in others.items() if size > 1], *sorted(sizes)):
+            broadcast: list[str | int] = [*[name for name, size in others.items() if size > 1], *sorted(sizes)]
+            for other in broadcast:
                 self.follows[own] = other
                 larger = self.made([*chosen, [place]])
                 if larger is not None:
@@ -520,7 +472,7 @@ class _Trying:
         return _Generalising(self.calls, dims, self.ranges, bounded, self.follows)
 
 
-def _joined(groups: Iterable[Group]) -> list[tuple[str, int]]:
+def _places_of(groups: Iterable[Group]) -> list[tuple[str, int]]:
     return [place for group in groups for place in group]
 
 

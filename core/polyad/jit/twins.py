@@ -9,14 +9,16 @@ from __future__ import annotations
 from typing import Any
 
 from ..base.device import Device
+from ..base.dtypes import bool_
 from ..base.state import state
+from ..errors import NoData
 from ..graph.structure import replace
 from ..history.grad_mode import no_grad
 from ..tensor import Tensor
 
 META = Device("meta")
-ASSUMED = (7, 4099, 17, 127)
-"""Sizes that are assumed where they follow from data, in one capture after the other."""
+ASSUMED = (3, 4099, 18, 7, 1009, 52, 11, 263)
+"""Sizes that are assumed where they follow from data, in captures number 1, 2 and so on; in number 0 it is 0."""
 
 
 class Twins:
@@ -28,10 +30,10 @@ class Twins:
         by_data: the numbers of the values whose sizes were.
 
     Args:
-        number: how many captures there were before.
+        number: of the capture.
     """
 
-    def __init__(self, number: int = 0) -> None:
+    def __init__(self, number: int = 1) -> None:
         self.number = number
         self.sizes: list[int] = []
         self.by_data: set[int] = set()
@@ -61,8 +63,16 @@ class Twins:
 
     def assume(self) -> int:
         """A size that follows from data: another one each time."""
-        self.sizes.append(ASSUMED[self.number % len(ASSUMED)] + 2 * len(self.sizes))
+        self.sizes.append(self.number and ASSUMED[(self.number - 1) % len(ASSUMED)] + 2 * len(self.sizes))
         return self.sizes[-1]
+
+    def item(self, tensor: Tensor) -> int | float:
+        """A number that is assumed to be the element of *tensor*. Raises NoData for a truth value or complex number."""
+        if tensor.dtype is bool_ or tensor.dtype.is_complex:
+            raise NoData("an element of a tensor without data is read", fix="decide with polyad.cond")
+        if not tensor.dtype.is_floating_point:
+            return self.assume()
+        return (self.assume() + 0.25) * (-1 if self.number % 2 else 1)
 
     def original(self, tensor: Tensor) -> Tensor:
         """That of which *tensor* is a twin; itself if it is none."""

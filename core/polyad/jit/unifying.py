@@ -19,7 +19,7 @@ from ..graph.expressions import Expression, Repeat, SizeRef, names_of
 from ..graph.graph import Graph, Node
 from ..graph.sizes import sizes_in_words
 from ..graph.structure import NumberRef, Ref, leaves_of
-from ..graph.values import Draw, Refusal, Storage, Symbol, Value
+from ..graph.values import Draw, Refusal, Scalar, Storage, Symbol, Value
 from ..random.generator import Generator
 from .fitting import Fitting, Known
 from .twins import META, Twins
@@ -174,11 +174,21 @@ class _Body:
             named = isinstance(node.op, Op) and position >= count
             name = node.op.params[position - count] if named else f"argument {position}"  # type: ignore[union-attr]
             args.append(self.unified(list(given), node, at, name, near))
+        if self.outer is None and isinstance(node.outputs, Scalar) and self.whole.twins:
+            self.item(node, [one.outputs.number for one in nodes])
+            return exchanged(node, args=tuple(args))
         outputs = self.unified([one.outputs for one in nodes], node, at, "the result", near)
         for number in node.makes:
             if number not in self.general:
                 self.value(at, number, near, node)
         return exchanged(node, args=tuple(args), outputs=outputs, draws=None)
+
+    def item(self, node: Node, row: list[int | float | None]) -> None:
+        """A symbol that is an element which *node* reads."""
+        if None not in row and not any(one.value == node.uses[0] and one.dim < 0 for one in self.symbols):
+            symbol = Symbol(self.whole.new_name(), node.uses[0], -1, tuple(row), data=True)
+            self.symbols.append(symbol)
+            self.whole.derived.append(Known(symbol.captured, SizeRef(symbol.name)))
 
     def near(self, node: Node) -> list[Known]:
         """The sizes of the operands that differ between captures, then others that were found."""
@@ -254,7 +264,7 @@ class _Body:
             return {
                 key: self.unified([item[key] for item in items], node, at, f"{name}[{key!r}]", near) for key in first
             }
-        if not all(_same(first, item, node) for item in items):
+        if not all(_is_same_item(first, item, node) for item in items):
             raise self.differs(at, f"{name} is {_found_items(items)} in the captures")
         return first
 
@@ -262,6 +272,9 @@ class _Body:
         if all(type(item) is type(items[0]) and repr(item) == repr(items[0]) for item in items):
             return items[0]
         fitting = self.whole.fitting
+        found = next((one.item for one in self.whole.derived if one.row == tuple(items)), None)
+        if found is not None:
+            return found
         if all(type(item) is int for item in items):
             found = fitting.number(tuple(items), near)
         else:
@@ -298,7 +311,7 @@ def _found_items(items: Sequence[Any]) -> str:
     return ", ".join(repr(item)[:40] for item in items[:4]) + ("" if len(items) <= 4 else ", ...")
 
 
-def _same(one: Any, other: Any, node: Node | None) -> bool:
+def _is_same_item(one: Any, other: Any, node: Node | None) -> bool:
     if one is other:
         return True
     if isinstance(one, (Ref, NumberRef)):

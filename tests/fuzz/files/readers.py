@@ -802,6 +802,14 @@ class _Sized(nn.Module):
         return polyad.cond(y.sum() > 0, lambda y: y / x.shape[1], lambda y: y + 1, (y,))
 
 
+class _Selecting(nn.Module):
+    """A model in which a size follows from data, and a number is read."""
+
+    def forward(self, x: polyad.Tensor) -> polyad.Tensor:
+        found = x[x > 0]
+        return polyad.arange(found.shape[0]) + found * x.max().item()
+
+
 def _export_seeds() -> list[bytes]:
     polyad.manual_seed(0)
     batch, time = export.dims("batch", "time", max=32)
@@ -813,6 +821,7 @@ def _export_seeds() -> list[bytes]:
             _Sized(), (polyad.randn(4, 2, 3),), dynamic_shapes=({0: time, 1: batch},),
             preserve_module_call_signature=("net",),
         ),
+        export.export(_Selecting(), (polyad.tensor([1.0, -1, 2]),)),
     ]  # fmt: skip
     files = []
     for program in programs:

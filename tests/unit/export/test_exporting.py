@@ -341,6 +341,8 @@ SELECTIONS: dict[str, Callable[[polyad.Tensor], Any]] = {
     "distinct": lambda x: polyad.unique(x.round()),
     "count": lambda x: polyad.arange(x[x > 0].shape[0] + 1),
     "pairs": lambda x: (x[x.sum(1) > 0] @ x[x.sum(1) < 0].t()).flatten(),
+    "scaled": lambda x: x / x.abs().max().item() + 2 * x.long().sum().item(),
+    "as long as said": lambda x: polyad.ones((x > 0).sum().item(), x.shape[0]),
     "half": lambda x: polyad.cat([x[x > 0], x[x < 0][: x[x < 0].shape[0] // 2]]),
 }
 
@@ -370,6 +372,10 @@ def test_sizes_follow_from_data(case, shapes):
     ("function", "says"),
     [
         (lambda x: sum(row for row in x[x > 0]), "sizes of index follow from data|another capture"),
+        (lambda x: x * 2 if x.sum().item() > 0 else x, "another capture|item.. reads data"),
+        (lambda x: x * 2 if x.sum().long().item() != 0 else x, "does something else where .* is 0"),
+        (lambda x: x * 2 if x.sum() > 0 else x, "reads data, by which the program may decide"),
+        (lambda x: polyad.cat([x, x])[: x.long().sum().item()], "no expression of the sizes gives its size"),
         (lambda x: x[x > 0] * (2 if x[x > 0].shape[0] > 9 else 1), "no expression of the sizes gives its argument 1"),
     ],
 )
@@ -380,3 +386,14 @@ def test_decisions_by_sizes_that_follow_from_data_are_refused(function, says):
 
     with pytest.raises((RuntimeError, NotImplementedError), match=says):
         export.export(Deciding(), (polyad.tensor([1.0, 2, -1]),))
+
+
+def test_files_of_earlier_versions_are_read():
+    program = export.load(Path(__file__).parents[2] / "files" / "program-3.pt2")
+    assert program.graph.text.startswith("graph 3 of ")
+    module = program.module()
+    polyad.testing.assert_close(module(polyad.ones(2, 3)).detach(), polyad.full((2, 2), 2.5))
+    polyad.testing.assert_close(module(-polyad.ones(5, 3)).detach(), polyad.full((5, 2), -1.1))
+    assert module.count.item() == 2
+    with pytest.raises(RuntimeError, match="batch is 65 .* must be from 0 to 64"):
+        module(polyad.ones(65, 3))

@@ -81,6 +81,8 @@ class Sizes:
             return to.outer.lengths.value(SizeRef(name))
         symbol = self.symbols[name]
         whole = to.known[symbol.value]
+        if symbol.dim < 0:
+            return to.cast(to.op("Reshape", whole, to.ints(1)), torch.int64)
         item = to.graph.values[symbol.value].sizes[symbol.dim]
         if to.opset >= 15:
             found = to.op("Shape", whole, start=symbol.dim, end=symbol.dim + 1)
@@ -113,24 +115,29 @@ class Sizes:
         to = self.to
         if not isinstance(number, Expression):
             return to.constant(number, dtype)
-        whole = to.op("Squeeze", self._float(number) if has_fractions(number) else self.value(number), to.ints(0))
+        fractions = self.has_fractions(number)
+        whole = to.op("Squeeze", self._float(number) if fractions else self.value(number), to.ints(0))
         return to.cast(whole, dtype)
 
     def _float(self, item: Any) -> Any:
         to = self.to
         if not isinstance(item, Expression):
             return to.constant([item], torch.float64)
-        if not has_fractions(item):
+        if not self.has_fractions(item):
             return to.cast(self.value(item), torch.float64)
+        if isinstance(item, SizeRef):
+            read = to.known[self.symbols[item.name].value]
+            return to.cast(to.op("Reshape", read, to.ints(1)), torch.float64)
         assert isinstance(item, Operation)
         operator = {"+": "Add", "-": "Sub", "*": "Mul", "/": "Div", "**": "Pow"}.get(item.sign)
         if operator is None:
             raise NotImplementedError(f"a number {item}")
         return to.op(operator, self._float(item.left), self._float(item.right))
 
-
-def has_fractions(item: Any) -> bool:
-    """Whether a number that follows from sizes may be no whole number."""
-    if isinstance(item, Operation):
-        return item.sign in ("/", "**") or has_fractions(item.left) or has_fractions(item.right)
-    return isinstance(item, float)
+    def has_fractions(self, item: Any) -> bool:
+        """Whether a number that follows from sizes, or is read, may be no whole number."""
+        if isinstance(item, Operation):
+            return item.sign in ("/", "**") or self.has_fractions(item.left) or self.has_fractions(item.right)
+        if isinstance(item, SizeRef) and item.name in self.symbols:
+            item = self.symbols[item.name].captured[0]
+        return isinstance(item, float)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from enum import IntEnum
 from functools import partial
 from typing import Any
@@ -90,6 +90,9 @@ class Source:
                     check_open(graph, dynamic.wanted)
                 else:
                     graph = captured(self.mode(names=names_of_members(self.function)), self.function, args, kwargs)
+                    if graph.scalars:  # numbers that are read, which may be followed
+                        with suppress(BakedSize):
+                            graph = self._generalised(_copied(self.given), {}, {})
             passes: list[Callable[[Graph], Graph]] = [partial(fold_constants, parameters=True)] if folding else []
             passes += [drop_views, merge_common] if optimize else []
             for one in [*passes, remove_dead]:
@@ -99,7 +102,7 @@ class Source:
     def _for_all_sizes(self, args: Any, kwargs: Any, dynamic: Dynamic) -> Graph:
         """The graph for the open sizes; where the program takes no larger ones, as it was with smaller ones."""
         try:
-            return self._generalised(args, kwargs, dynamic.dims, dynamic.ranges)
+            return self._generalised((args, kwargs), dynamic.dims, dynamic.ranges)
         except BakedSize:
             example = {tensor.name: tensor.tensor.shape for tensor in self.named(()).values()}
             most = {label: example[name][dim] for name, dims in dynamic.dims.items() for dim, label in dims.items()}
@@ -107,13 +110,13 @@ class Source:
             if dynamic.ranges or not ranges:
                 raise
             try:
-                return self._generalised(*_copied(self.given), dynamic.dims, ranges)
+                return self._generalised(_copied(self.given), dynamic.dims, ranges)
             except BakedSize:
                 pass
             raise
 
-    def _generalised(self, args: Any, kwargs: Any, dims: Any, ranges: Any) -> Graph:
-        return torch.jit.generalise(self.function, args, kwargs, dims=dims, ranges=ranges, mode=self.mode)
+    def _generalised(self, given: Any, dims: Any, ranges: Any) -> Graph:
+        return torch.jit.generalise(self.function, *given, dims=dims, ranges=ranges, mode=self.mode)
 
     def results(self, given: Any) -> list[Any]:
         """The tensors that the model gives; it is as before afterwards."""

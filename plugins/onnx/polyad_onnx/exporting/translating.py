@@ -20,7 +20,7 @@ from polyad.graph.structure import Ref, leaves_of
 from ..errors import SymbolicValueError, UnsupportedOperatorError
 from .element_types import array_of, element_type, onnx_ir
 from .registry import PUTS, VIEWS, Table
-from .sizing import Sizes, has_fractions
+from .sizing import Sizes
 
 _BOOLS = {"Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual", "Not", "And", "Or", "Xor", "IsNaN", "IsInf"}
 _COUNTS = {"Shape", "Size", "ArgMax", "ArgMin", "NonZero"}
@@ -252,7 +252,7 @@ class Translator:
         if op.kind == "effect":
             return list(node.args)
         values = [_with_values(arg, self.graph.values) for arg in operands]
-        types = tuple([_type_of(value) for value in values])
+        types = tuple([_type_of(value, self.lengths) for value in values])
         keyed = {name: node.params[name] for name in op.keyed}
         casts = op.dtype(types, keyed).casts
         like = next((value.dtype for value in values if isinstance(value, Value)), None)
@@ -383,13 +383,13 @@ def _with_values(arg: Any, values: Sequence[Value]) -> Any:
     return arg
 
 
-def _type_of(value: Any) -> Any:
+def _type_of(value: Any, lengths: Sizes) -> Any:
     """An operand's entry in a call's signature."""
     if isinstance(value, Value):
         return devices.tensor_type(value.dtype, value.device, not value.shape)
     if isinstance(value, Expression):
-        return float if has_fractions(value) else int
-    return tuple(map(_type_of, value)) if isinstance(value, (list, tuple)) else type(value)
+        return float if lengths.has_fractions(value) else int
+    return tuple([_type_of(one, lengths) for one in value]) if isinstance(value, (list, tuple)) else type(value)
 
 
 def unsizable(what: str, node: Node) -> SymbolicValueError:

@@ -157,6 +157,8 @@ class Body:
         if found is not None:
             return found
         symbol = next(one for one in self.graph.symbols if one.name == ref.name)
+        if symbol.dim < 0:
+            return Text(f"{type(symbol.captured[0]).__name__}({self.tensor(symbol.value)})")
         return Text(f"torch.size({self.tensor(symbol.value)}, {symbol.dim})")
 
     # --------------------------------------------------------------------------------------------------- calls
