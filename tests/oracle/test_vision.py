@@ -15,7 +15,7 @@ import polyad
 
 vision = pytest.importorskip("polyad.vision", reason="the plug-in vision is not installed")
 
-FAMILIES = ("weights", "layers", "resnet", "vgg", "mobilenetv2", "mobilenetv3", "efficientnet", "vision_transformer")
+FAMILIES = ("weights", "resnet")
 
 
 @pytest.fixture(scope="module")
@@ -42,10 +42,7 @@ def theirs(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 CASES = {
-    "resnet18": 64, "resnet34": 32, "resnet50": 64, "resnext50_32x4d": 64, "wide_resnet50_2": 32, "vgg11": 32,
-    "vgg11_bn": 32, "vgg13": 32, "mobilenet_v2": 64, "mobilenet_v3_small": 64, "mobilenet_v3_large": 64,
-    "efficientnet_b0": 64, "efficientnet_b1": 32, "efficientnet_b2": 32, "efficientnet_b3": 32, "efficientnet_v2_s": 64,
-    "vit_b_16": 224, "vit_b_32": 224,
+    "resnet18": 64, "resnet34": 32, "resnet50": 64, "resnext50_32x4d": 64, "wide_resnet50_2": 32,
 }  # fmt: skip
 
 
@@ -53,8 +50,6 @@ CASES = {
 def test_scores_are_those_of_pytorch(theirs: Any, name: str) -> None:
     torch.manual_seed(0)
     expected = getattr(theirs, name)(num_classes=5).eval()
-    if name.startswith("vit"):
-        torch.nn.init.normal_(expected.heads.head.weight, std=0.02)  # begins with zeros, and so would the scores
     model = vision.models.get_model(
         name, num_classes=5, weights={key: polyad.from_numpy(v.numpy()) for key, v in expected.state_dict().items()}
     ).eval()

@@ -33,7 +33,7 @@ from ..inspection.diagnosis.doctor import DoctorReport, FamilyTest, SelfTest, do
 from ..inspection.diagnosis.listing import BackendReport, DeviceReport, Listing, PluginReport, list_backends
 from ..inspection.diagnosis.ops import DTypeRow, OpReport, describe_op, list_ops
 from ..inspection.diagnosis.ops_address import OpLocation, SourceText, locate_op
-from . import cuda as cuda, cudnn as cudnn, mkldnn as mkldnn, mps as mps
+from . import cpu as cpu, cuda as cuda, cudnn as cudnn, mkldnn as mkldnn, mps as mps
 
 __all__ = [
     "BackendReport",

@@ -238,7 +238,7 @@ def schema_of(function: Callable[..., Any], mutates_args: str | Iterable[str], n
                 f"{name}: mutates_args names {', '.join(sorted(unknown))}, which is no argument",
                 fix=f"arguments are {', '.join(signature.parameters)}",
             )
-    arguments = []
+    arguments: list[Argument] = []
     for parameter in signature.parameters.values():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             raise ArgumentError(f"{name}: an op has no *{parameter.name}", fix="take a list of tensors")

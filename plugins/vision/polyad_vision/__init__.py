@@ -1,13 +1,15 @@
-"""Vision: shown as ``polyad.vision``, with torchvision's names. It uses what polyad shows to everybody.
+"""Vision: shown as ``polyad.vision``. It uses what polyad shows to everybody.
 
-models        networks with torchvision's state-dict keys
+compiled      what torchvision has in compiled libraries, in polyad's ops: with it torchvision runs unedited
+models        ResNets with torchvision's state-dict keys
 transforms    of tensors and of Pillow's pictures
-datasets      MNIST, FashionMNIST, CIFAR, folders
+datasets      CIFAR, read without running what its files say; MNIST, FashionMNIST and folders are `polyad.datasets`' own
 utils         grids of pictures, and files
-ops           boxes
-io            files of pictures as tensors
+
+Models, transforms and utils are torchvision's by name, for programs that have no torchvision: its wheel asks for
+PyTorch's. Whatever else torchvision has is taken from it (docs/vision.md).
 """
 
-from . import datasets, io, models, ops, transforms, utils
+from . import datasets, models, transforms, utils
 
-__all__ = ["datasets", "io", "models", "ops", "transforms", "utils"]
+__all__ = ["datasets", "models", "transforms", "utils"]

@@ -9,13 +9,12 @@ from typing import Any
 
 import polyad
 from polyad import Tensor
-from polyad.arguments import check_dims, check_length, explain
-from polyad.errors import ArgumentError, ArgumentTypeError
+from polyad.arguments import check_dims, explain
+from polyad.errors import ArgumentTypeError
 
-from .transforms.functional import pil_to_tensor, to_pil_image
-from .transforms.inputs import pillow
+from .transforms.functional import to_pil_image
 
-__all__ = ["draw_bounding_boxes", "make_grid", "save_image"]
+__all__ = ["make_grid", "save_image"]
 
 
 def make_grid(
@@ -91,44 +90,6 @@ def save_image(tensor: Tensor | Sequence[Tensor], fp: Any, format: str | None = 
     to_pil_image(grid.mul(255).add(0.5).clamp(0, 255).to(polyad.uint8)).save(
         os.fspath(fp) if isinstance(fp, os.PathLike) else fp, format=format
     )
-
-
-def draw_bounding_boxes(
-    image: Tensor,
-    boxes: Tensor,
-    labels: Sequence[str | None] | None = None,
-    colors: str | Sequence[Any] | None = None,
-    fill: bool = False,
-    width: int = 1,
-) -> Tensor:
-    """A uint8 picture (3, height, width) with boxes (n, 4) on it: left, top, right, bottom.
-
-    Raises:
-        TypeError: no uint8 tensor; ValueError: other shapes, or another number of *labels*.
-    """
-    if not isinstance(image, Tensor) or image.dtype != polyad.uint8:
-        raise ArgumentTypeError("draw_bounding_boxes: image is no uint8 tensor", fix="pass a uint8 tensor")
-    if image.dim() != 3 or image.shape[0] not in (1, 3):
-        raise ArgumentError(
-            f"draw_bounding_boxes: image has shape {tuple(image.shape)}", fix="pass (1 or 3, height, width)"
-        )
-    if labels is not None:
-        check_length("draw_bounding_boxes", "labels", labels, len(boxes), "labels, one for each box")
-    module = pillow("draw_bounding_boxes")
-    picture = to_pil_image(image.expand(3, -1, -1))
-    draw = module.ImageDraw.Draw(picture, "RGBA" if fill else None)
-    for number, box in enumerate(boxes.to(polyad.int64).tolist()):
-        colour = "white" if colors is None else colors if isinstance(colors, str) else colors[number]
-        draw.rectangle(box, width=width, outline=colour, fill=(*_rgb(module, colour), 100) if fill else None)
-        if labels is not None and labels[number] is not None:
-            draw.text((box[0] + width, box[1] + width), labels[number], fill=colour)
-    return pil_to_tensor(picture)
-
-
-def _rgb(module: Any, colour: Any) -> tuple[int, ...]:
-    import PIL.ImageColor
-
-    return PIL.ImageColor.getrgb(colour) if isinstance(colour, str) else tuple(colour)
 
 
 explain(globals())

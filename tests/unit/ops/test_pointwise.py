@@ -308,3 +308,19 @@ def test_where_takes_two_numbers(of, a, b, dtype) -> None:
 def test_integers_have_no_negative_powers(base) -> None:
     with pytest.raises(RuntimeError, match="pow: integers have no negative integer powers"):
         polyad.pow(base, -2)
+
+
+@pytest.mark.parametrize("dtype", [polyad.float32, polyad.float64, polyad.int32, polyad.int64])
+@pytest.mark.parametrize("width", [2, 4, 8])
+@pytest.mark.parametrize("op", ["neg", "abs", "square", "sign", "bitwise_not"])
+def test_writing_into_a_column(op, width, dtype):
+    if op == "bitwise_not" and dtype.is_floating_point:
+        return
+    table = polyad.arange(9 * width).view(9, width).to(dtype) + 1
+    wanted = getattr(polyad, op)(table[:, 0].contiguous())
+    column = table[:, 0]
+    getattr(column, op + "_")()
+    assert column.tolist() == wanted.tolist()
+    other = polyad.zeros(9, width, dtype=dtype)[:, 0]
+    getattr(polyad, op)(-column, out=other)
+    assert other.tolist() == getattr(polyad, op)((-column).contiguous()).tolist()

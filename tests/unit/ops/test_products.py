@@ -169,3 +169,43 @@ def test_nan_is_far_from_everything(p: float) -> None:
 def test_renorm_never_exceeds_its_limit() -> None:
     x = values(50, 7) * 10
     assert (polyad.linalg.vector_norm(x.renorm(2, 0, 1.0), 2, 1) <= 1).all().item()
+
+
+@pytest.mark.parametrize("dtype", [polyad.float8_e4m3fn, polyad.float8_e5m2])
+def test_scaled_products_of_small_floats(dtype):
+    scaling = polyad.nn.functional.ScalingType
+    a, b = polyad.linspace(-3, 3, 12).view(3, 4).to(dtype), polyad.linspace(2, -1, 20).view(4, 5).to(dtype)
+    rows, columns = polyad.arange(1.0, 4).view(3, 1), polyad.arange(1.0, 6).view(1, 5)
+    plain = a.float() @ b.float()
+    two, half, bias = polyad.tensor(2.0), polyad.tensor(0.5), polyad.ones(5)
+    assert polyad.equal(polyad._scaled_mm(a, b, two, half, out_dtype=polyad.float32), plain)
+    polyad.testing.assert_close(
+        polyad._scaled_mm(a, b, rows, columns, bias, out_dtype=polyad.float32), plain * rows * columns + 1
+    )
+    assert polyad._scaled_mm(a, b, two, half).dtype is dtype
+    by_row = polyad.nn.functional.scaled_mm(a, b, rows, scaling.RowWise, [columns], [scaling.RowWise])
+    assert by_row.dtype is polyad.bfloat16
+    stacked = polyad.nn.functional.scaled_grouped_mm(
+        polyad.stack([a, a]), polyad.stack([b, b]), rows.view(1, 3).expand(2, 3), scaling.RowWise,
+        columns.expand(2, 5), scaling.RowWise, output_dtype=polyad.float32,
+    )  # fmt: skip
+    polyad.testing.assert_close(stacked[1], plain * rows * columns)
+    for problem, call in (
+        ("only 8-bit floats have scales", lambda: polyad._scaled_mm(a.float(), b, two, half)),
+        ("no float32", lambda: polyad._scaled_mm(a, b, two.double(), half)),
+        (r"the scale of mat_a is \(5, 1\)", lambda: polyad._scaled_mm(a, b, polyad.ones(5, 1), half)),
+        (
+            "invalid scaling configuration",
+            lambda: polyad.nn.functional.scaled_mm(a, b, two, scaling.BlockWise1x32, half, scaling.TensorWise),
+        ),
+    ):
+        with pytest.raises(ValueError, match=problem):
+            call()
+
+
+def test_ends_of_groups_out_of_order():
+    a, b = polyad.ones(4, 2), polyad.ones(2, 2, 3)
+    for ends in ([3, 1], [1, 5]):
+        with pytest.raises(ValueError, match="no ends of groups of 4"):
+            polyad.nn.functional.grouped_mm(a, b, offs=polyad.tensor(ends, dtype=polyad.int32))
+    assert polyad.nn.functional.grouped_mm(a, b, offs=polyad.tensor([1, 3], dtype=polyad.int32))[3].tolist() == [0] * 3

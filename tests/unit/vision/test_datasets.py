@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import polyad
-from polyad.vision import datasets, io, ops, transforms, utils
+from polyad.vision import datasets, transforms, utils
 
 Image = pytest.importorskip("PIL.Image", reason="Pillow is not installed")
 RANDOM = np.random.default_rng(1)
@@ -117,35 +117,5 @@ def test_grids_and_files(tmp_path):
     assert grid[0, 4].tolist() == [0.5, 0.75, 0.75, 0.75, 0.5, 1, 1, 1, 0.5, 0.5, 0.5, 0.5, 0.5]
     assert utils.make_grid(pictures * 8, normalize=True).max().item() == 1
     utils.save_image(pictures, tmp_path / "grid.png", nrow=3)
-    read = io.read_image(tmp_path / "grid.png")
-    assert (read.shape, read.max().item(), read.dtype) == ((3, 10, 17), 255, polyad.uint8)
-    io.write_png(read, tmp_path / "again.png")
-    assert polyad.equal(io.read_image(tmp_path / "again.png", "RGB"), read)
-    black = polyad.zeros(3, 9, 9, dtype=polyad.uint8)
-    boxed = utils.draw_bounding_boxes(black, polyad.tensor([[1, 2, 6, 7]]), colors="red")
-    assert boxed[0].sum().item() == 255 * 20
-    assert boxed[1:].sum().item() == 0
-    with pytest.raises(RuntimeError, match="cannot be read as a picture"):
-        io.decode_image(polyad.zeros(10, dtype=polyad.uint8))
-
-
-def test_boxes():
-    boxes = polyad.tensor([[0.0, 0, 4, 4], [1, 1, 5, 5], [10, 10, 12, 12], [0, 0, 4, 4.1]])
-    assert ops.nms(boxes, polyad.tensor([0.5, 0.9, 0.1, 0.6]), 0.3).tolist() == [1, 2]
-    assert ops.nms(boxes, polyad.tensor([0.5, 0.9, 0.1, 0.6]), 0.5).tolist() == [1, 3, 2]
-    assert ops.nms(boxes[:0], polyad.zeros(0), 0.5).shape == (0,)
-    assert ops.box_iou(boxes[:2], boxes[:2])[0, 1].item() == pytest.approx(9 / 23)
-    for form in ("xywh", "cxcywh"):
-        assert polyad.allclose(ops.box_convert(ops.box_convert(boxes, "xyxy", form), form, "xyxy"), boxes)
-    assert ops.clip_boxes_to_image(boxes, (3, 11))[2].tolist() == [10, 3, 11, 3]
-
-
-def test_fake_data_are_the_same_every_time_and_end():
-    fake = datasets.FakeData(4, (3, 5, 6), num_classes=3, transform=np.asarray, target_transform=lambda label: -label)
-    (pixels, label), again = fake[1], fake[1]
-    assert pixels.shape == (5, 6, 3)
-    assert -2 <= label <= 0
-    assert (pixels == again[0]).all()
-    assert not (pixels == fake[2][0]).all()
-    assert (datasets.FakeData(4, (3, 5, 6), random_offset=1, transform=np.asarray)[0][0] == pixels).all()
-    assert len(list(fake)) == len(fake) == 4  # iteration ends with IndexError
+    read = np.asarray(Image.open(tmp_path / "grid.png"))
+    assert (read.shape, read.max(), read.dtype) == ((10, 17, 3), 255, np.uint8)

@@ -138,7 +138,8 @@ KERNELS = {
     "trunc_divide": fused(_trunc_divide),
     "remainder": _remainder_kernel(),
     "fmod": _division("fmod", ufunc(np.fmod)),
-    "neg": ufunc(np.negative),
+    # NumPy 2.4 writes a negative to wrong places where both arrays have gaps of 16 or 64 bytes: no out.
+    "neg": ufunc(np.negative, out=False),
     "abs": ufunc(np.absolute),
     "sign": elementwise(_sign, 1),
     "conj": ufunc(np.conjugate),

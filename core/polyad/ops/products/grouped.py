@@ -25,7 +25,7 @@ from ...errors import ArgumentError, DTypeError, NotSupported, ShapeError, safe_
 from ...tensor import Tensor
 from ..creation.factories import empty, zeros
 from ..shaping.joining import cat, stack
-from .mm import bmm, check_same_dtype, mm
+from .mm import bmm, mm
 
 __all__ = ["ScalingType", "SwizzleType", "grouped_mm", "scaled_grouped_mm", "scaled_mm"]
 
@@ -289,14 +289,14 @@ def scaled_mm(
     """
     if tuple(contraction_dim) not in ((), (-1, -2), (1, 0)):
         raise NotSupported(f"scaled_mm: contraction_dim is {tuple(contraction_dim)}", fix="transpose the operand")
-    scale_a, scale_b = _one("scaled_mm", "scale_a", scale_a), _one("scaled_mm", "scale_b", scale_b)
+    scales = _one("scaled_mm", "scale_a", scale_a), _one("scaled_mm", "scale_b", scale_b)
     for name, scale, recipe, swizzle in (
-        ("mat_a", scale_a, scale_recipe_a, swizzle_a),
-        ("mat_b", scale_b, scale_recipe_b, swizzle_b),
+        ("mat_a", scales[0], scale_recipe_a, swizzle_a),
+        ("mat_b", scales[1], scale_recipe_b, swizzle_b),
     ):
         recipe, swizzle = _one("scaled_mm", "scale_recipe", recipe), _one("scaled_mm", "swizzle", swizzle)
         _check_recipe("scaled_mm", scale, recipe, swizzle, name)
-    return _scaled_mm(mat_a, mat_b, scale_a, scale_b, bias, None, output_dtype)
+    return _scaled_mm(mat_a, mat_b, *scales, bias, None, output_dtype)
 
 
 @function(method=False, namespace="nn.functional")
@@ -327,14 +327,13 @@ def scaled_grouped_mm(
     tensor(54., dtype=polyad.bfloat16)
     """
     op = "scaled_grouped_mm"
-    scale_a, scale_b = _one(op, "scale_a", scale_a), _one(op, "scale_b", scale_b)
+    rows, columns = _one(op, "scale_a", scale_a), _one(op, "scale_b", scale_b)
     recipes = [_one(op, "scale_recipe", recipe) for recipe in (scale_recipe_a, scale_recipe_b)]
     swizzles = {_one(op, "swizzle", swizzle) or SwizzleType.NO_SWIZZLE for swizzle in (swizzle_a, swizzle_b)}
     if recipes != [ScalingType.RowWise] * 2 or swizzles != {SwizzleType.NO_SWIZZLE} or mat_b.dim() != 3:
         raise NotSupported(f"{op}: only a stack of matrices with scales by row is multiplied", fix="use RowWise scales")
-    check_same_dtype(op, scale_a=scale_a, scale_b=scale_b)
-    left = _scaled(op, mat_a, "mat_a", scale_a.unsqueeze(-1), (*mat_a.shape[:-1], 1))
-    right = _scaled(op, mat_b, "mat_b", scale_b.unsqueeze(-2), (mat_b.shape[0], 1, mat_b.shape[2]))
+    left = _scaled(op, mat_a, "mat_a", rows.unsqueeze(-1), (*mat_a.shape[:-1], 1))
+    right = _scaled(op, mat_b, "mat_b", columns.unsqueeze(-2), (mat_b.shape[0], 1, mat_b.shape[2]))
     result = grouped_mm(left, right, offs=offs, bias=bias)
     return result.to(output_dtype or mat_a.dtype)
 

@@ -52,7 +52,8 @@ def deform_conv2d_backward(grad: Tensor, *args: Any) -> tuple[Tensor, ...]:
     with polyad.enable_grad():
         tensors = [tensor.detach().requires_grad_() for tensor in args[:5]]
         result = deform_conv2d(*tensors, *args[5:])
-    return polyad.autograd.grad(result, tensors, grad, allow_unused=True, materialize_grads=True)
+    found: tuple[Any, ...] = polyad.autograd.grad(result, tensors, grad, allow_unused=True, materialize_grads=True)
+    return found
 
 
 def _out_size(

@@ -143,7 +143,7 @@ def _region_ranges(regions: int, elements: int) -> Iterator[tuple[int, int]]:
 
 
 def _align_axes(
-    rois: Tensor, scale: float, bins: tuple[int, int], ratio: int, size: tuple[int, int], offset: float, least: int
+    rois: Tensor, scale: float, bins: tuple[int, int], ratio: int, size: tuple[int, ...], offset: float, least: int
 ) -> tuple[Axis, Axis]:
     """Rows and columns; *least* is 1 where a region of no extent has no samples, which is then 0."""
     left, top, right, bottom = (rois[:, 1:] * scale - offset).unbind(1)
@@ -154,7 +154,7 @@ def _align_axes(
     return rows, _sampled(left, extents[1], bins[1], ratio, size[1], least)
 
 
-def _table_rows(rois: Tensor, rows: Tensor, columns: Tensor, size: tuple[int, int]) -> Tensor:
+def _table_rows(rois: Tensor, rows: Tensor, columns: Tensor, size: tuple[int, ...]) -> Tensor:
     """Where pixels are in a table of all pixels of all pictures; *rows* and *columns* broadcast, regions first."""
     picture = rois[:, 0].to(polyad.int64).view(-1, *[1] * (rows.dim() - 1))
     return (picture * size[0] + rows) * size[1] + columns
@@ -215,8 +215,13 @@ def _bin_table(input: Tensor, height: int, width: int) -> Tensor:
     return apart.permute(0, 4, 5, 2, 3, 1).reshape(-1, channels // (height * width))
 
 
-def _bin_reads(rois: Tensor, rows: Axis, columns: Axis, size: tuple[int, int]) -> tuple[Tensor, Tensor]:
-    """Which rows of `_bin_table` each bin reads, and their weights: (regions, height, width, reads)."""
+def _bin_reads(
+    rois: Tensor, axes: tuple[Axis, Axis], begin: int, end: int, size: tuple[int, ...]
+) -> tuple[Tensor, Tensor]:
+    """Which rows of `_bin_table` the bins of *rois*, those from *begin* to *end*, read, and their weights: (regions,
+    height, width, reads).
+    """
+    rows, columns = axes[0].part(begin, end), axes[1].part(begin, end)
     height, width = rows.place.shape[1], columns.place.shape[1]
     places = _table_rows(rois, rows.place[:, :, None, :, None], columns.place[:, None, :, None], size)
     of_bin = polyad.arange(height * width, device=rois.device).view(height, width, 1, 1)
@@ -231,8 +236,7 @@ def _ps_forward(input: Tensor, rois: Tensor, axes: tuple[Axis, Axis]) -> tuple[T
     table, results = _bin_table(input, height, width), []
     reads = height * width * axes[0].place.shape[2] * axes[1].place.shape[2]
     for begin, end in _region_ranges(len(rois), reads * channels):
-        part = (axis.part(begin, end) for axis in axes)
-        places, weights = _bin_reads(rois[begin:end], *part, tuple(input.shape[2:]))
+        places, weights = _bin_reads(rois[begin:end], axes, begin, end, tuple(input.shape[2:]))
         pixels = table.index_select(0, places.flatten()).view(*places.shape, channels)
         results.append((weights[..., None, :] @ pixels).squeeze(-2).permute(0, 3, 1, 2))
     of = polyad.arange(input.shape[1], dtype=polyad.int32, device=input.device)
@@ -246,7 +250,7 @@ def _ps_backward(grad: Tensor, rois: Tensor, axes: tuple[Axis, Axis], shape: tup
     table = grad.new_zeros(pictures * size[0] * size[1] * height * width, channels)
     reads = height * width * axes[0].place.shape[2] * axes[1].place.shape[2]
     for begin, end in _region_ranges(len(rois), reads * channels):
-        places, weights = _bin_reads(rois[begin:end], *(axis.part(begin, end) for axis in axes), tuple(size))
+        places, weights = _bin_reads(rois[begin:end], axes, begin, end, tuple(size))
         shares = weights[..., None] * grad[begin:end].permute(0, 2, 3, 1)[..., None, :]
         table.index_add_(0, places.flatten(), shares.reshape(-1, channels))
     return table.view(pictures, *size, height, width, channels).permute(0, 5, 3, 4, 1, 2).reshape(shape)

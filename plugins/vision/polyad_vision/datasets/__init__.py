@@ -2,7 +2,6 @@
 a transform changes it.
 
 cifar.py    CIFAR-10 and CIFAR-100, the binary version and Python's
-fake.py     pictures of noise
 
 MNIST, FashionMNIST, DatasetFolder and ImageFolder are those of `polyad.datasets`.
 
@@ -12,6 +11,5 @@ Nothing is downloaded: ``download=True`` is taken where the files are there, and
 from polyad.datasets import MNIST, DatasetFolder, FashionMNIST, ImageFolder
 
 from .cifar import CIFAR10, CIFAR100
-from .fake import FakeData
 
-__all__ = ["CIFAR10", "CIFAR100", "MNIST", "DatasetFolder", "FakeData", "FashionMNIST", "ImageFolder"]
+__all__ = ["CIFAR10", "CIFAR100", "MNIST", "DatasetFolder", "FashionMNIST", "ImageFolder"]
