@@ -467,6 +467,8 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f".{name}", __package__)
     if name in _absent.ABSENT:
         return _absent.stand_in(name)
+    if name in _absent.ALIASES:
+        return _absent.aliased(name)
     if name in _absent.modules():
         return importlib.import_module(f".{name}", __package__)
     if _mounted.shows(name):
