@@ -22,7 +22,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from ..errors import NotSupported, PolyadError
 from .absent_names import BY_PROCESSES, COMPILED, EXPORTED, MASKED_BLOCKS, NESTED, PACKAGED, QUANTIZED, SPARSE
-from .aliases import ALIASES
+from .aliases import ALIASES as ALIASES
 
 
 class Absence(NamedTuple):

@@ -156,7 +156,7 @@ TRANSLATORS: dict[str, dict[str, Any]] = {
     "switch_transformers": {"d_kv": 8, "d_ff": 48, "num_layers": 2, "num_heads": 4, "num_experts": 4,
                             "num_sparse_encoder_layers": 1, "num_sparse_decoder_layers": 1, "num_decoder_layers": 2,
                             "expert_capacity": 16, "decoder_start_token_id": 0},
-    "prophetnet": {"num_hidden_layers": ..., "hidden_size": 32, "num_encoder_layers": 2, "num_decoder_layers": 2,
+    "prophetnet": {"encoder_layers": ..., "decoder_layers": ..., "hidden_size": 32, "num_encoder_layers": 2, "num_decoder_layers": 2,
                    "num_encoder_attention_heads": 4, "num_decoder_attention_heads": 4, "ngram": 2, "num_buckets": 8},
 }  # fmt: skip
 """Encoders with decoders, beside `BETWEEN`."""
@@ -167,8 +167,8 @@ SEEING: dict[str, dict[str, Any]] = {
     "beit": {"use_relative_position_bias": True, "layer_scale_init_value": 0.1},
     "swin": BARE | {"embed_dim": 16, "depths": [1, 1], "num_heads": [2, 4], "window_size": 2, "patch_size": 4},
     "swinv2": BARE | {"embed_dim": 16, "depths": [1, 1], "num_heads": [2, 4], "window_size": 2, "patch_size": 4},
-    "convnext": BARE | {"hidden_sizes": [16, 16, 24, 32], "depths": [1, 1, 1, 1]},
-    "convnextv2": BARE | {"hidden_sizes": [16, 16, 24, 32], "depths": [1, 1, 1, 1]},
+    "convnext": BARE | {"image_size": 64, "hidden_sizes": [16, 16, 24, 32], "depths": [1, 1, 1, 1]},
+    "convnextv2": BARE | {"image_size": 64, "hidden_sizes": [16, 16, 24, 32], "depths": [1, 1, 1, 1]},
     "resnet": BARE | {"embedding_size": 16, "hidden_sizes": [16, 24], "depths": [1, 1]},
     "regnet": BARE | {"embedding_size": 16, "hidden_sizes": [16, 24], "depths": [1, 1], "groups_width": 8},
     "segformer": {"num_encoder_blocks": 2, "depths": [1, 1], "sr_ratios": [2, 1], "hidden_sizes": [16, 32],
@@ -184,7 +184,7 @@ SEEING: dict[str, dict[str, Any]] = {
     "levit": {"kind": "LevitForImageClassification",
               "hidden_sizes": [16, 24, 32], "num_attention_heads": [2, 2, 2], "depths": [1, 1, 1],
               "key_dim": [4, 4, 4], "image_size": 64, "patch_size": 16},
-    "efficientnet": BARE | {"width_coefficient": 0.25, "depth_coefficient": 0.25},
+    "efficientnet": BARE | {"width_coefficient": 0.25, "depth_coefficient": 0.25, "hidden_dim": 1280},
     "bit": BARE | {"embedding_size": 16, "hidden_sizes": [16, 24], "depths": [1, 1], "num_groups": 4,
             "out_features": ["stage2"]},
 }  # fmt: skip
