@@ -325,6 +325,7 @@ _LAZY_NAMES = {
             "_check_is_size",
             "_check_not_implemented",
             "_check_tensor_all",
+            "_check_tensor_all_with",
             "_check_type",
             "_check_value",
             "_check_with",

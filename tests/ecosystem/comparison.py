@@ -173,6 +173,8 @@ class Library:
                     row.times[section] = time_in_turn(self.workers, section, self.rounds, self.measure)
             for side in sides:
                 peaks[side] = self.workers[side].ask(end=True)["peak"] / 1e6
+            if device != "cpu":
+                self.workers.pop("polyad").stop()  # which has ended
             row.memory = peaks.get("pytorch", 0.0), peaks["polyad"]
             for side in SIDES if self.tidy else ():
                 shutil.rmtree(folder_of(self.folder, job, side))
