@@ -122,7 +122,11 @@ def time_in_turn(workers: dict[str, Worker], section: str, rounds: int, measure:
     ratios = []
     for number in range(rounds):
         order = SIDES if number % 2 == 0 else SIDES[::-1]
-        times = {side: workers[side].ask(time=section)[measure] for side in order}
+        answers = {side: workers[side].ask(time=section) for side in order}
+        for side, answer in answers.items():
+            if "error" in answer:
+                raise Ended(f"{side}, {section}: {answer['error']}")
+        times = {side: answer[measure] for side, answer in answers.items()}
         ratios.append(times["pytorch"] / times["polyad"])
     return statistics.median(ratios)
 

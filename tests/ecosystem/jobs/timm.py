@@ -46,11 +46,16 @@ TRANSFORMERS = (
 
 SMALL = {"swin_transformer": {"depths": (1, 1), "num_heads": (3, 6)}, "swin_transformer_v2": {"depths": (1, 1)}}
 SIZE = 64
-WHOLE = ("efficientformer_l1",)  # for one size, which its configuration does not say
+WHOLE = ("crossvit_tiny_240", "efficientformer_l1")  # for one size, which its configuration does not say
 CACHING = ("efficientformer", "efficientvit_m0", "levit", "tiny_vit")
 """Models that keep the biases of their attention between calls in eval mode, so that two steps would share a graph."""
 
-FACTORS = {"eva": 2.0**29}  # its rotations are made in float32, and cast
+FLOAT32 = 2.0**29  # its epsilon by that of float64
+FACTORS = {
+    **dict.fromkeys(("eva", "xcit"), FLOAT32),  # where elements are is told in float32, and cast
+    **dict.fromkeys(("mobilenetv3", "repghost", "vovnet"), FLOAT32),  # PyTorch's gradient of hardsigmoid has a float32
+    "visformer": 4.0,
+}
 
 
 def create(name: str) -> tuple[Any, int]:
