@@ -182,7 +182,7 @@ def imports(session: nox.Session) -> None:
 @nox.session
 def tests(session: nox.Session) -> None:
     """Unit tests, and every example in docstrings, README.md and docs/."""
-    install(session, "pyyaml", extras="test,plot,opencl,tables,remote")
+    install(session, "pyyaml", "einops", extras="test,plot,opencl,tables,remote")
     session.run("pytest", *PYTEST_PARALLEL, *skips("tests"), "--ignore=tests/polyad_conformance", *session.posargs)
     if not session.posargs:
         native_levels(session)

@@ -325,6 +325,7 @@ _LAZY_NAMES = {
             "_check_is_size",
             "_check_not_implemented",
             "_check_tensor_all",
+            "_check_tensor_all_with",
             "_check_type",
             "_check_value",
             "_check_with",
@@ -467,6 +468,8 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f".{name}", __package__)
     if name in _absent.ABSENT:
         return _absent.stand_in(name)
+    if name in _absent.ALIASES:
+        return _absent.aliased(name)
     if name in _absent.modules():
         return importlib.import_module(f".{name}", __package__)
     if _mounted.shows(name):

@@ -87,13 +87,18 @@ def _check_not_implemented(cond: bool, message: Message = None) -> None:
 
 def _check_tensor_all(cond: Tensor, message: Message = None) -> None:
     """As `_check`, unless all elements of the bool tensor *cond* are True."""
+    _check_tensor_all_with(RuntimeError, cond, message)
+
+
+def _check_tensor_all_with(error_type: type[Exception], cond: Tensor, message: Message = None) -> None:
+    """As `_check_tensor_all`, with *error_type*."""
     from .base.dtypes import bool_
 
     if not isinstance(cond, Tensor) or cond.dtype is not bool_:
         raise ArgumentTypeError(
             "_check_tensor_all: cond must be a tensor of bool", operands={"cond": cond}, fix="pass a comparison"
         )
-    _check_with(RuntimeError, bool(cond.all()), message)
+    _check_with(error_type, bool(cond.all()), message)
 
 
 def _check_is_size(i: int, message: Message = None, *, max: int | None = None) -> None:

@@ -122,7 +122,11 @@ def time_in_turn(workers: dict[str, Worker], section: str, rounds: int, measure:
     ratios = []
     for number in range(rounds):
         order = SIDES if number % 2 == 0 else SIDES[::-1]
-        times = {side: workers[side].ask(time=section)[measure] for side in order}
+        answers = {side: workers[side].ask(time=section) for side in order}
+        for side, answer in answers.items():
+            if "error" in answer:
+                raise Ended(f"{side}, {section}: {answer['error']}")
+        times = {side: answer[measure] for side, answer in answers.items()}
         ratios.append(times["pytorch"] / times["polyad"])
     return statistics.median(ratios)
 
@@ -173,6 +177,8 @@ class Library:
                     row.times[section] = time_in_turn(self.workers, section, self.rounds, self.measure)
             for side in sides:
                 peaks[side] = self.workers[side].ask(end=True)["peak"] / 1e6
+            if device != "cpu":
+                self.workers.pop("polyad").stop()  # which has ended
             row.memory = peaks.get("pytorch", 0.0), peaks["polyad"]
             for side in SIDES if self.tidy else ():
                 shutil.rmtree(folder_of(self.folder, job, side))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import re
 from collections.abc import Callable, Iterable
@@ -114,10 +115,36 @@ class Run:
         """Have *function* timed on both sides in turn, when the job has ended; the report calls it *name*."""
         self.timed[name] = function
 
-    def train(self, model: Any, loss: Callable[[Any], Any], *, optimizer: str = "SGD", rate: float = 0.05) -> None:
-        """Record the loss, every gradient, and the losses of three steps of *optimizer*; have a step timed."""
-        torch = self.torch
-        stepper = getattr(torch.optim, optimizer)(model.parameters(), lr=rate)
+    def train(
+        self,
+        model: Any,
+        loss: Callable[[Any], Any],
+        *,
+        optimizer: str = "SGD",
+        rate: float = 0.05,
+        precise: bool = False,
+    ) -> None:
+        """Record the loss, every gradient, and the losses of three steps of *optimizer*; have a step timed.
+
+        With *precise* what is recorded is computed in float64, and *loss* casts its inputs: in float32 rounding decides
+        which of two elements a maximum is, where they are next to equal.
+        """
+        if precise:
+            self.time("training", self._step(model, loss, optimizer, rate))
+            model = copy.deepcopy(model).double()
+        step = self._step(model, loss, optimizer, rate)
+        value = loss(model)
+        value.backward()
+        self.record("loss", value)
+        gradients = {name: one.grad for name, one in model.named_parameters() if one.grad is not None}
+        self.record("gradient", gradients, depth=2 * self.depth)
+        self.record("steps", [step() for _ in range(3)], depth=4 * self.depth)
+        self.record("stepped", dict(model.named_parameters()), depth=4 * self.depth)
+        if not precise:
+            self.time("training", step)
+
+    def _step(self, model: Any, loss: Callable[[Any], Any], optimizer: str, rate: float) -> Callable[[], Any]:
+        stepper = getattr(self.torch.optim, optimizer)(model.parameters(), lr=rate)
 
         def step() -> Any:
             stepper.zero_grad()
@@ -126,14 +153,7 @@ class Run:
             stepper.step()
             return value.detach()
 
-        value = loss(model)
-        value.backward()
-        self.record("loss", value)
-        gradients = {name: one.grad for name, one in model.named_parameters() if one.grad is not None}
-        self.record("gradient", gradients, depth=2 * self.depth)
-        self.record("steps", [step() for _ in range(3)], depth=4 * self.depth)
-        self.record("stepped", dict(model.named_parameters()), depth=4 * self.depth)
-        self.time("training", step)
+        return step
 
 
 def folder_of(folder: Path, name: str, side: str) -> Path:
@@ -160,7 +180,7 @@ def array(value: Any) -> np.ndarray:
         if str(value.dtype).endswith("bfloat16"):
             value = value.float()
         return np.array(value.numpy())
-    made = np.asarray(value)
+    made = np.asarray(value, np.float32 if isinstance(value, float) else None)  # computed in the model's float32
     if made.dtype.kind == "O":
         raise TypeError(f"a {type(value).__name__} cannot be recorded: {value!r:.100}")
     return made

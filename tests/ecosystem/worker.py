@@ -14,6 +14,7 @@ import importlib
 import importlib.metadata
 import json
 import os
+import resource
 import sys
 import time
 import traceback
@@ -110,6 +111,10 @@ def main() -> None:
     names = {job.name: list(job.devices) for job in JOBS.values()}
     lines.answer(version=importlib.metadata.version(jobs.PACKAGE), torch=torch.__version__, jobs=names, imports=took)
     while request := lines.read():
+        if request["device"] != "cpu":  # whose driver may not survive a fork: the job has this process, its last
+            run_job(lines, torch, side, folder, request)
+            lines.answer(status=0, peak=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+            return
         child = os.fork()
         if child == 0:
             try:

@@ -315,7 +315,7 @@ def int_of(value: Any) -> int | None:
     (2, None, None)
     """
     if value.__class__ is int:
-        return value  # type: ignore[no-any-return]
+        return value
     if isinstance(value, (bool, type)) or not hasattr(value, "__index__"):
         return None
     try:

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from ..errors import NotSupported, PolyadError
 from .absent_names import BY_PROCESSES, COMPILED, EXPORTED, MASKED_BLOCKS, NESTED, PACKAGED, QUANTIZED, SPARSE
-from .aliases import ALIASES
+from .aliases import ALIASES as ALIASES
 
 
 class Absence(NamedTuple):
@@ -120,6 +120,10 @@ ABSENT: dict[str, Absence] = {
         Absence("archives are read and written as a whole", "polyad.load(f, mmap=True), or polyad.save"),
     ),
     **dict.fromkeys(
+        ("_C.Graph", "_C.Value"),
+        Absence("PyTorch's graphs of TorchScript are its own", "polyad.fx.symbolic_trace, or polyad.jit.capture"),
+    ),
+    **dict.fromkeys(
         ("qint32", "qint8", "quint2x4", "quint4x2", "quint8", "complex32"),
         Absence("there is no such dtype", "polyad.int8 with a scale of your own, or polyad.complex64"),
     ),
@@ -212,6 +216,12 @@ def stand_in(path: str) -> Any:
     return absent
 
 
+def aliased(path: str) -> Any:
+    """What polyad has under another name: see `ALIASES`."""
+    where, _, name = f"polyad.{ALIASES[path]}".rpartition(".")
+    return getattr(importlib.import_module(where), name)
+
+
 def lacking(module: str) -> Callable[[str], Any]:
     """The ``__getattr__`` of a module: stands in for the absent names in it, and finds those of `ALIASES`."""
     inside = module.removeprefix("polyad.")
@@ -221,8 +231,7 @@ def lacking(module: str) -> Callable[[str], Any]:
         if path in modules():
             return importlib.import_module(f"polyad.{path}")
         if path in ALIASES:
-            where, _, same = f"polyad.{ALIASES[path]}".rpartition(".")
-            found = getattr(importlib.import_module(where), same)
+            found = aliased(path)
         elif path in ABSENT:
             found = stand_in(path)
         else:

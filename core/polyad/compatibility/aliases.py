@@ -38,6 +38,13 @@ ALIASES: dict[str, str] = {
     "distributions.utils._standard_normal": "distributions.utils.standard_normal",
     "distributions.utils._sum_rightmost": "distributions.utils.sum_rightmost",
     **_same("nn.parallel.scatter_gather", "nn.parallel.data_parallel", "gather scatter"),
+    "legacy_contiguous_format": "base.memory_formats.contiguous_format",
+    "nn.modules.transformer._get_activation_fn": "nn.modules.transformer.activation_named",
+    "optim.optimizer.ParamsT": "optim.optimizer.Params",
+    "optim.optimizer._default_to_fused_or_foreach": "optim.of_others.fused_or_foreach",
+    "optim.optimizer._get_capturable_supported_devices": "optim.of_others.capturable_devices",
+    "optim.optimizer._use_grad_for_differentiable": "optim.of_others.with_grad_if_differentiable",
+    "optim.optimizer.required": "optim.of_others.required",
     "serialization.MAP_LOCATION": "serialization.MapLocation",
     **_same("profiler.profiler", "profiler", "ProfilerAction profile schedule tensorboard_trace_handler"),
 }

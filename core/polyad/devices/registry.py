@@ -551,6 +551,15 @@ def set_default_device(device: str | Device | None) -> None:
     state.default_device = None if device is None else resolve_device(device)
 
 
+of_older_types: Device | None = None
+"""The device that `polyad.set_default_tensor_type` chose, which is not the cpu."""
+
+
+def device_of_older_types() -> Device:
+    """Where ``polyad.Tensor(...)`` makes tensors: neither ``with device`` nor `set_default_device` has a say in it."""
+    return of_older_types or _environment_default or _read_environment()
+
+
 # ------------------------------------------------------------------------------------------------------- tensor types
 
 _types: dict[tuple[DType, Device, bool], TensorType] = {}

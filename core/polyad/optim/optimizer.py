@@ -36,6 +36,7 @@ from ..history.hooks import RemovableHandle, register
 from ..ops.creation.factories import tensor
 from ..ops.pointwise.complex_numbers import view_as_real
 from ..tensor import Tensor
+from .of_others import group_tensors
 from .sparse_gradients import SparseGradient
 from .step_hooks import ON_ALL, register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
@@ -79,6 +80,7 @@ class Optimizer(Explained):
     _required_state: ClassVar[frozenset[str]] = frozenset()
     """What a parameter's state must have once it has any."""
     _optional_options: ClassVar[frozenset[str]] = frozenset()
+    _group_tensors_by_device_and_dtype = staticmethod(group_tensors)
     """Options that a state saved by another version may lack; they take their defaults."""
 
     defaults: dict[str, Any]

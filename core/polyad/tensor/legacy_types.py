@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..base.device import Device
 from ..base.dtypes import (
     FLOATING,
     DType,
@@ -166,7 +165,6 @@ def set_default_tensor_type(t: Any) -> None:
     Deprecated, as in PyTorch: use `polyad.set_default_dtype` and `polyad.set_default_device`. Raises TypeError for
     anything that is no floating type, RuntimeError where there is no such device.
     """
-    global _chosen
     found = t
     if isinstance(t, str):
         *modules, name = t.split(".")
@@ -181,15 +179,11 @@ def set_default_tensor_type(t: Any) -> None:
     )
     if found.device_type != "cpu":
         registry.set_default_device(found.device_type)
-        _chosen = registry.get_default_device()
-    elif registry.get_default_device() == _chosen:
+        registry.of_older_types = registry.get_default_device()
+    elif registry.get_default_device() == registry.of_older_types:
         registry.set_default_device("cpu")
-        _chosen = None
+        registry.of_older_types = None
     set_default_dtype(found.dtype)
-
-
-_chosen: Device | None = None
-"""The default device that `set_default_tensor_type` chose."""
 
 
 def typename(obj: Any) -> str:

@@ -31,6 +31,7 @@ from ..base.dtypes import FLOATING, DType, get_default_dtype
 from ..base.memory_formats import MemoryFormat, MemoryLayout, check_format, contiguous_format, is_contiguous_in, strided
 from ..base.shapes_and_strides import Size, contiguous_strides, element_strides, is_contiguous, normalize_dim
 from ..base.state import UNDER_INFERENCE, state
+from ..devices.registry import device_of_older_types
 from ..dispatch.catalogue import PUBLIC
 from ..dispatch.effects import Effect, Record, Result, declare
 from ..dispatch.overriding import disabled, dispatch_disabled, functions_off, made
@@ -117,10 +118,12 @@ class Tensor(TensorMethods):
 
     def __new__(cls, *data: Any, size: Any = None, device: Any = None) -> Any:
         """``Tensor(data)`` or ``Tensor(2, 3)`` (zeros of that shape, where PyTorch leaves memory unset),
-        in the default dtype. Raises TypeError for a number that is no size: `polyad.tensor` takes it.
+        in the default dtype; on the cpu, whatever the default device is, unless `polyad.set_default_tensor_type` chose
+        another. Raises TypeError for a number that is no size: `polyad.tensor` takes it.
         """
         given = data if size is None else (Size(size),)
-        created = cls._from_sizes_or_data("Tensor", given, get_default_dtype(), device)
+        where = device_of_older_types() if device is None else device
+        created = cls._from_sizes_or_data("Tensor", given, get_default_dtype(), where)
         if cls is not Tensor:
             created.__class__ = cls
             made(created)

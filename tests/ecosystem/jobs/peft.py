@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 from ..job import Run, job
@@ -53,7 +54,9 @@ def adapted(name: str) -> Any:
         with run.torch.no_grad():
             run.record("adapted", model(input_ids=words).logits, depth=4 * run.depth)
             if name in MERGED:
-                run.record("merged", model.merge_and_unload()(input_ids=words).logits, depth=4 * run.depth)
+                run.record(
+                    "merged", copy.deepcopy(model).merge_and_unload()(input_ids=words).logits, depth=4 * run.depth
+                )
 
     return run_adapter
 

@@ -46,6 +46,16 @@ TRANSFORMERS = (
 
 SMALL = {"swin_transformer": {"depths": (1, 1), "num_heads": (3, 6)}, "swin_transformer_v2": {"depths": (1, 1)}}
 SIZE = 64
+WHOLE = ("crossvit_tiny_240", "efficientformer_l1")  # for one size, which its configuration does not say
+CACHING = ("efficientformer", "efficientvit_m0", "levit", "tiny_vit")
+"""Models that keep the biases of their attention between calls in eval mode, so that two steps would share a graph."""
+
+FLOAT32 = 2.0**29  # its epsilon by that of float64
+FACTORS = {
+    **dict.fromkeys(("eva", "xcit"), FLOAT32),  # where elements are is told in float32, and cast
+    **dict.fromkeys(("mobilenetv3", "repghost", "vovnet"), FLOAT32),  # PyTorch's gradient of hardsigmoid has a float32
+    "visformer": 4.0,
+}
 
 
 def create(name: str) -> tuple[Any, int]:
@@ -58,7 +68,7 @@ def create(name: str) -> tuple[Any, int]:
             continue
     model = timm.create_model(name, **options).eval()
     needs = model.pretrained_cfg.get("fixed_input_size", False)
-    return model, model.pretrained_cfg["input_size"][-1] if needs else SIZE
+    return model, model.pretrained_cfg["input_size"][-1] if needs or name in WHOLE else SIZE
 
 
 def architecture(name: str) -> Callable[[Run], None]:
@@ -73,14 +83,21 @@ def architecture(name: str) -> Callable[[Run], None]:
 
         run.record("output", forward())
         run.time("forward", forward)
-        loss = run.torch.nn.functional.cross_entropy
-        run.train(model, lambda model: loss(model(pictures), labels), rate=1e-3)
+
+        def loss(model: Any) -> Any:
+            scores = model(pictures.to(next(model.parameters()).dtype))
+            return run.torch.nn.functional.cross_entropy(scores, labels)
+
+        if name.startswith(CACHING):
+            model.train()
+        run.train(model, loss, rate=1e-3, precise=True)
 
     return run_model
 
 
 for row in f"{CONVOLUTIONS}, {TRANSFORMERS}".split(", "):
-    job(row)(architecture(row.partition(": ")[2]))
+    kind, _, name = row.partition(": ")
+    job(row, factor=FACTORS.get(kind, 1.0))(architecture(name))
 
 
 @job("resnet18 in training, with batch statistics, in float64")

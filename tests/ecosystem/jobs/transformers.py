@@ -156,7 +156,8 @@ TRANSLATORS: dict[str, dict[str, Any]] = {
     "switch_transformers": {"d_kv": 8, "d_ff": 48, "num_layers": 2, "num_heads": 4, "num_experts": 4,
                             "num_sparse_encoder_layers": 1, "num_sparse_decoder_layers": 1, "num_decoder_layers": 2,
                             "expert_capacity": 16, "decoder_start_token_id": 0},
-    "prophetnet": {"num_hidden_layers": ..., "hidden_size": 32, "num_encoder_layers": 2, "num_decoder_layers": 2,
+    "prophetnet": {"encoder_layers": ..., "decoder_layers": ..., "hidden_size": 32, "num_encoder_layers": 2,
+                   "num_decoder_layers": 2,
                    "num_encoder_attention_heads": 4, "num_decoder_attention_heads": 4, "ngram": 2, "num_buckets": 8},
 }  # fmt: skip
 """Encoders with decoders, beside `BETWEEN`."""
@@ -167,8 +168,8 @@ SEEING: dict[str, dict[str, Any]] = {
     "beit": {"use_relative_position_bias": True, "layer_scale_init_value": 0.1},
     "swin": BARE | {"embed_dim": 16, "depths": [1, 1], "num_heads": [2, 4], "window_size": 2, "patch_size": 4},
     "swinv2": BARE | {"embed_dim": 16, "depths": [1, 1], "num_heads": [2, 4], "window_size": 2, "patch_size": 4},
-    "convnext": BARE | {"hidden_sizes": [16, 16, 24, 32], "depths": [1, 1, 1, 1]},
-    "convnextv2": BARE | {"hidden_sizes": [16, 16, 24, 32], "depths": [1, 1, 1, 1]},
+    "convnext": BARE | {"image_size": 64, "hidden_sizes": [16, 16, 24, 32], "depths": [1, 1, 1, 1]},
+    "convnextv2": BARE | {"image_size": 64, "hidden_sizes": [16, 16, 24, 32], "depths": [1, 1, 1, 1]},
     "resnet": BARE | {"embedding_size": 16, "hidden_sizes": [16, 24], "depths": [1, 1]},
     "regnet": BARE | {"embedding_size": 16, "hidden_sizes": [16, 24], "depths": [1, 1], "groups_width": 8},
     "segformer": {"num_encoder_blocks": 2, "depths": [1, 1], "sr_ratios": [2, 1], "hidden_sizes": [16, 32],
@@ -184,7 +185,7 @@ SEEING: dict[str, dict[str, Any]] = {
     "levit": {"kind": "LevitForImageClassification",
               "hidden_sizes": [16, 24, 32], "num_attention_heads": [2, 2, 2], "depths": [1, 1, 1],
               "key_dim": [4, 4, 4], "image_size": 64, "patch_size": 16},
-    "efficientnet": BARE | {"width_coefficient": 0.25, "depth_coefficient": 0.25},
+    "efficientnet": BARE | {"width_coefficient": 0.25, "depth_coefficient": 0.25, "hidden_dim": 320},
     "bit": BARE | {"embedding_size": 16, "hidden_sizes": [16, 24], "depths": [1, 1], "num_groups": 4,
             "out_features": ["stage2"]},
 }  # fmt: skip
@@ -316,6 +317,30 @@ register(STATES, "AutoModelForCausalLM", DECODER, decode, ("mamba",))
 register(TRANSLATORS, "AutoModelForSeq2SeqLM", BETWEEN, translate, ("t5",))
 register(SEEING, "AutoModelForImageClassification", PICTURES, see, ("vit", "resnet"))
 register(HEARING, "AutoModelForCTC", HEARD, hear, ("wav2vec2",))
+
+
+WIDER = {"hidden_size": 256, "num_hidden_layers": 4, "num_attention_heads": 8, "intermediate_size": 688,
+         "vocab_size": 2000, "max_position_embeddings": 256}  # fmt: skip
+
+
+def wider(kind: str, name: str) -> Callable[[Run], None]:
+    def run_wider(run: Run) -> None:
+        model = family(run, kind, configuration(name, GROUPED | WIDER | {"num_key_value_heads": 4}))
+        words = run.integers(2000, 2, 128, seed=3, low=4)
+        inputs = {"input_ids": words, "attention_mask": run.torch.ones_like(words)}
+        if kind == "AutoModelForCausalLM":
+            generated(run, model, {name: one[:, :16] for name, one in inputs.items()})
+        inputs["labels"] = words if kind == "AutoModelForCausalLM" else run.integers(2, 2, seed=5)
+        with run.torch.no_grad():
+            run.record("logits", model(**inputs).logits)
+        run.time("forward", lambda: forward(run, model, inputs))
+        run.train(model, lambda model: model(**inputs).loss)
+
+    return run_wider
+
+
+job("llama: 256 wide, 128 words")(wider("AutoModelForCausalLM", "llama"))
+job("bert: 256 wide, 128 words")(wider("AutoModelForSequenceClassification", "bert"))
 
 
 def files_of(package: str) -> Path:

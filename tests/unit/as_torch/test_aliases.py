@@ -9,6 +9,7 @@ import pytest
 import polyad
 from polyad import _C, func
 from polyad.compatibility.aliases import ALIASES
+from polyad.optim import optimizer
 
 
 @pytest.mark.parametrize("path", sorted(ALIASES))
@@ -56,3 +57,21 @@ def test_scattered_and_gathered_again() -> None:
     parts = scatter({"x": polyad.arange(5), "n": 3}, ["cpu", "cpu"])
     assert [part["x"].tolist() for part in parts] == [[0, 1, 2], [3, 4]]
     assert gather([part["x"] for part in parts], "cpu").tolist() == [0, 1, 2, 3, 4]
+
+
+def test_optimizers_of_others_group_their_tensors() -> None:
+    @optimizer._use_grad_for_differentiable
+    def step(self: object) -> bool:
+        return polyad.is_grad_enabled()
+
+    stepped = polyad.optim.SGD([polyad.ones(1, requires_grad=True)], lr=0.1)
+    assert not step(stepped)
+    stepped.defaults["differentiable"] = True
+    assert step(stepped)
+    one, other = polyad.ones(1), polyad.ones(2, dtype=polyad.float64)
+    groups = polyad.optim.Optimizer._group_tensors_by_device_and_dtype([[one, other, one], [None, one, other]], True)
+    (lists, places), (others, at) = groups[one.device, one.dtype], groups[other.device, other.dtype]
+    assert lists[0][0] is lists[0][1] is one
+    assert lists[1] == [None, other]
+    assert places == [0, 2]
+    assert (others[0][0], others[1][0], at) == (other, one, [1])

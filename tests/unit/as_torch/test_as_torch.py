@@ -43,6 +43,7 @@ def test_modules_are_the_same_objects(standing_in: None) -> None:
     assert torch.__version__ == polyad.__version__
     assert torch.version.polyad == importlib.metadata.version("polyad")
     assert torch.__name__ == "torch"
+    assert torch.torch is torch
 
 
 def test_attributes_that_load_late_are_found_under_the_other_name(standing_in: None) -> None:
@@ -74,6 +75,7 @@ def test_it_is_taken_back() -> None:
     as_torch.uninstall()
     as_torch.uninstall()
     assert polyad.__name__ == "polyad"
+    assert not hasattr(polyad, "torch")
     assert not [name for name in sys.modules if name.partition(".")[0] == "torch"]
     assert not [finder for finder in sys.meta_path if type(finder).__module__ == "polyad.as_torch.finding"]
 

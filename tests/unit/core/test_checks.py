@@ -39,6 +39,8 @@ def test_checks(check, error) -> None:
 
 def test_of_tensors_and_sizes() -> None:
     polyad._check_tensor_all(polyad.ones(3) > 0)
+    with pytest.raises(KeyError, match="a zero"):
+        polyad._check_tensor_all_with(KeyError, polyad.tensor([1, 0]) > 0, lambda: "a zero")
     with pytest.raises(RuntimeError, match=r"^a zero$"):
         polyad._check_tensor_all(polyad.tensor([1, 0]) > 0, lambda: "a zero")
     with pytest.raises(TypeError, match="tensor of bool"):

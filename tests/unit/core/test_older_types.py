@@ -257,6 +257,14 @@ def test_a_tensor_of_a_storage_shows_it() -> None:
         polyad.arange(2).new(x.storage())
 
 
+def test_the_default_device_has_no_say_in_them() -> None:
+    with polyad.device("meta"):
+        made = [polyad.Tensor([1.0]), polyad.Tensor(2, 3), polyad.Tensor(), polyad.FloatTensor([1.0])]
+        assert {one.device.type for one in made} == {"cpu"}
+        assert polyad.zeros(1).new([1.0]).device.type == "meta"
+        assert polyad.Tensor(2, device="meta").device.type == "meta"
+
+
 def test_the_type_tensor_is_the_default_dtype() -> None:
     for wanted in (Tensor, "torch.Tensor"):
         assert polyad.arange(3).type(wanted).dtype is polyad.float32

@@ -18,6 +18,7 @@ from ...base.device import Device
 from ...base.dtypes import DType, bool_
 from ...base.kinds import Copies
 from ...base.state import state, warn_user
+from ...compatibility.absent import lacking
 from ...errors import FeatureError, OptionError, ShapeError, safe_repr
 from ...ops.creation.factories import full
 from ...tensor import Tensor
@@ -41,16 +42,20 @@ __all__ = [
 Activation = str | Callable[[Tensor], Tensor]
 
 
-def _activation(name: str, given: Activation) -> Callable[[Tensor], Tensor]:
-    if given == "relu":
+__getattr__ = lacking(__name__)
+
+
+def activation_named(activation: Activation, where: str = "_get_activation_fn") -> Callable[[Tensor], Tensor]:
+    """The function that is called "relu" or "gelu", or is given itself. Raises RuntimeError for other names."""
+    if activation == "relu":
         return F.relu
-    if given == "gelu":
+    if activation == "gelu":
         return F.gelu
-    if not callable(given):
+    if not callable(activation):
         raise OptionError(
-            f"{name}: unknown activation {safe_repr(given)}", fix='use "relu", "gelu", or a function of a tensor'
+            f"{where}: unknown activation {safe_repr(activation)}", fix='use "relu", "gelu", or a function of a tensor'
         )
-    return given
+    return activation
 
 
 def _copies(layer: Module, count: int) -> ModuleList:
@@ -159,7 +164,7 @@ class TransformerEncoderLayer(_Layer):
         self.norm2 = LayerNorm(d_model, layer_norm_eps, bias=bias, device=device, dtype=dtype)
         self.dropout1 = Dropout(dropout)
         self.dropout2 = Dropout(dropout)
-        self.activation = _activation(self._get_name(), activation)
+        self.activation = activation_named(activation, self._get_name())
 
     def forward(
         self,
@@ -234,7 +239,7 @@ class TransformerDecoderLayer(_Layer):
         self.dropout1 = Dropout(dropout)
         self.dropout2 = Dropout(dropout)
         self.dropout3 = Dropout(dropout)
-        self.activation = _activation(self._get_name(), activation)
+        self.activation = activation_named(activation, self._get_name())
 
     def forward(
         self,
