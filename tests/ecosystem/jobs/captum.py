@@ -51,7 +51,7 @@ def words(run: Run) -> None:
     model = run.same(Classifier())
     words = run.integers(10, 3, 5)
     found = attribution.LayerIntegratedGradients(model, model.embedding)
-    run.record("attribution", found.attribute(words, baselines=words * 0, target=0, return_convergence_delta=True))
+    run.record("attribution", found.attribute(words, baselines=words * 0, target=0))
     layer = attribution.configure_interpretable_embedding_layer(model, "embedding")
     vectors = layer.indices_to_embeddings(words)
     run.record("saliency", attribution.Saliency(model).attribute(vectors, target=1))

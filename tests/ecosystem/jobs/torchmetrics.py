@@ -51,7 +51,7 @@ def pictures(run: Run) -> None:
         run.record(name, getattr(functional.image, name)(one, other, **options), depth=8)
     sounds = run.normal(2, 800), run.normal(2, 800, seed=1)
     run.record("snr", functional.audio.signal_noise_ratio(*sounds), depth=8)
-    run.record("sdr", functional.audio.scale_invariant_signal_distortion_ratio(*sounds), depth=8)
+    run.record("sdr", functional.audio.scale_invariant_signal_distortion_ratio(*sounds), depth=32)
 
 
 @job("MetricCollection over batches: forward, compute, pickle, reset")
