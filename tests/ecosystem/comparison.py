@@ -22,8 +22,12 @@ from .job import folder_of
 
 GROUPS = {
     "light": ("einops", "safetensors"),
+    "libraries": (
+        "captum", "gpytorch", "kornia", "lightning", "pyro", "skorch", "stable_baselines3", "tensorboard",
+        "torch_geometric", "torchdiffeq", "torchmetrics",
+    ),
     "hugging_face": ("transformers", "timm", "peft", "accelerate", "diffusers"),
-}
+}  # fmt: skip
 """Libraries that share two environments."""
 
 WORKER = Path(__file__).with_name("worker.py")

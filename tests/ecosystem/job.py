@@ -88,7 +88,7 @@ class Run:
             with self.torch.no_grad():
                 for name, parameter in parameters.items():
                     if parameter.is_floating_point():
-                        moved = 0.02 * numbers.standard_normal(tuple(parameter.shape))
+                        moved = np.asarray(0.02 * numbers.standard_normal(tuple(parameter.shape)))
                         state[name].add_(self.torch.from_numpy(moved).to(parameter.dtype))
             np.savez(file, **{name: array(value) for name, value in state.items()})
         else:

@@ -154,7 +154,6 @@ BY_PROCESSES = (
         size_based_auto_wrap_policy transformer_auto_wrap_policy wrap
         """,
     ),
-    *_in("distributed.rpc.api", "_all_gather get_worker_info rpc_async rpc_sync"),
     *_in(
         "distributed.device_mesh",
         """

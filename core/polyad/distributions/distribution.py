@@ -66,6 +66,7 @@ class Distribution(Explained):
             self._validate_args = validate_args
         if self._validate_args:
             self._validate_parameters()
+        super().__init__()  # of a class beside it
 
     def _parametrize(self, validate_args: bool | None, **params: Any) -> None:
         """Broadcast the parameters against each other, keep them, and check them."""

@@ -45,6 +45,7 @@ class Transform(Explained):
         self._cache_size = cache_size
         self._inv: Transform | None = None
         self._cached_x_y: tuple[Any, Any] = (None, None)
+        super().__init__()  # of a class beside it: transforms may be modules
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_inv": None, "_cached_x_y": (None, None)}

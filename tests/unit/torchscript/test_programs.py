@@ -477,3 +477,32 @@ def test_nested_tensors_are_refused_where_a_program_comes_to_them() -> None:
     assert unit.f(torch.ones(2), None).tolist() == [2, 2]
     with pytest.raises(NotImplementedError, match="polyad has no nested tensors"):
         unit.f(torch.ones(1, 2, 3), torch.ones(1, 2))
+
+
+class Recipe:
+    def __init__(self, sizes: List[int]):
+        self.sizes: List[int] = sizes
+
+    def times(self, count: int) -> int:
+        return count * self.sizes[0]
+
+
+def reshaped(recipe: Recipe, x: Tensor, names: List[Tuple[str, int]]) -> Tensor:
+    return x.reshape(recipe.times(2), -1) + len(names)
+
+
+class Reshape(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.recipes = {1: Recipe([2]), 2: Recipe([3])}
+        self.names = ()
+
+    def forward(self, x: Tensor) -> Tensor:
+        return reshaped(self.recipes[x.ndim], x, self.names)
+
+
+def test_attributes_hold_objects_of_the_users_and_empty_tuples() -> None:
+    module = Reshape()
+    scripted = jit.script(module)
+    for x in (torch.arange(8.0), torch.ones(2, 3)):
+        torch.testing.assert_close(scripted(x), module(x))

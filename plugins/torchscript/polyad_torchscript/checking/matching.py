@@ -261,7 +261,7 @@ def _tuple_as(value: tree.Expression, has: t.TupleType, wanted: Type, conversion
     elements = parts_of(value)
     if isinstance(wanted, t.ListType) and not isinstance(value, tree.TupleLiteral):
         same = all(t.is_subtype(one, wanted.element) for one in has.elements)
-        return tree.ListOf(wanted, value.place, value) if same and has.elements else None
+        return tree.ListOf(wanted, value.place, value) if same else None
     if isinstance(wanted, t.ListType):
         parts = [convert(one, wanted.element, conversions) for one in elements]
         return None if None in parts else tree.ListLiteral(wanted, value.place, parts)  # type: ignore[arg-type]

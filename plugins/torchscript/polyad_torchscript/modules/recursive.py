@@ -345,18 +345,28 @@ def _add_attribute(type: t.ClassType, name: str, value: Any, hints: dict[str, An
     ):
         type.constants[name] = value
         return
-    inferred = type_of_constant(value)
+    inferred = type_of_constant(value, _class_type)
     if inferred is None:
-        known = PROGRAM._classes.get(value.__class__)
-        if known is not None:
-            type.attributes[name] = known
-            return
         type.failures[name] = (
             f"(This attribute exists on the Python module, but there is no TorchScript type of the Python type: "
             f"'{value.__class__.__name__}')"
         )
         return
     type.attributes[name] = inferred
+
+
+def _class_type(cls: Any) -> t.Type | None:
+    """The type of a class of the user's, which is scripted if it can be."""
+    from .classes import script_class
+
+    if cls in PROGRAM._classes:
+        return PROGRAM._classes[cls]  # type: ignore[no-any-return]
+    if cls.__bases__ != (object,) or cls.__module__ == "builtins":
+        return None
+    try:
+        return script_class(PROGRAM, cls)
+    except (CompileError, OSError):
+        return None
 
 
 def _add_class_members(made: t.ClassType, cls: Any) -> None:

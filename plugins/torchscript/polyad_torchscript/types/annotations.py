@@ -147,8 +147,11 @@ def qualified_name(cls: Any) -> str:
     return f"__torch__.{name}" if module == "__main__" else f"__torch__.{module}.{name}"
 
 
-def type_of_constant(value: Any) -> Type | None:
-    """The type of a Python value that a program may hold; None of what it may not."""
+def type_of_constant(value: Any, class_type: Callable[[Any], Type | None] | None = None) -> Type | None:
+    """The type of a Python value that a program may hold; None of what it may not.
+
+    *class_type* is asked for the types of classes of the user's, whose objects may be in lists, tuples and dicts.
+    """
     if not _PLAIN:
         _PLAIN.update(_plain_types())
     if isinstance(value, enum.Enum):
@@ -160,17 +163,17 @@ def type_of_constant(value: Any) -> Type | None:
     if type(value) in _PLAIN:
         return _PLAIN[type(value)]
     if isinstance(value, tuple):
-        parts = [type_of_constant(one) for one in value]
+        parts = [type_of_constant(one, class_type) for one in value]
         return None if None in parts else _tuple_of(value, parts)
     if isinstance(value, (list, polyad.Size)):
-        element = _common([type_of_constant(one) for one in value]) if value else t.TENSOR
+        element = _common([type_of_constant(one, class_type) for one in value]) if value else t.TENSOR
         return None if element is None else t.ListType(element)
     if isinstance(value, dict):
         if not value:
             return t.DictType(t.STR, t.TENSOR)
-        key, item = (_common([type_of_constant(one) for one in part]) for part in (value, value.values()))
+        key, item = (_common([type_of_constant(one, class_type) for one in part]) for part in (value, value.values()))
         return None if key is None or item is None else t.DictType(key, item)
-    return None
+    return None if class_type is None else class_type(type(value))
 
 
 def _tuple_of(value: Any, parts: list[Any]) -> Type:
