@@ -24,7 +24,7 @@ typedef struct {
     long image_size, frame_size, frame_thickness, frame_height, frame_width; /* sizes of a channel */
     long depth, each, out_each, positions, bias_stride, stretch, weight_row;
     long *taps; /* where in the frame of a channel group each row of the patches begins */
-    long *weight_at, in_a_row; /* where in a row of the weight its elements are, and whether they lie side by side */
+    long *weight_at; /* where in a row of the weight its elements are */
     real *laid; /* patches of images that are taken together: those from *first* on, *count* of them */
     long first, count;
     int failed;
@@ -76,14 +76,11 @@ static void set_up_weight(Convolution *c, const Array *weight, long *weight_at)
     c->weight = (const stored *)weight->data;
     c->weight_row = strides[0];
     c->weight_at = weight_at;
-    c->in_a_row = 1;
     for (long channel = 0, k = 0; channel < c->each; ++channel)
         for (long z = 0; z < g->kernel_thickness; ++z)
             for (long y = 0; y < g->kernel_height; ++y)
-                for (long x = 0; x < g->kernel_width; ++x, ++k) {
+                for (long x = 0; x < g->kernel_width; ++x, ++k)
                     weight_at[k] = channel * strides[1] + z * strides[2] + y * strides[3] + x * strides[4];
-                    c->in_a_row &= weight_at[k] == k;
-                }
 }
 
 /* Where in its frame row *y* of an image of the result begins; rows of a volume's layers follow each other. */
@@ -325,11 +322,15 @@ static void pack_weight(void *context, long part, long parts)
         const long first = unit % panels * ROWS, rows = least(ROWS, c->out_each - first);
         const stored *from = c->weight + (unit / panels * c->out_each + first) * c->weight_row;
         for (long k = 0; k < c->depth; ) {
-            const int four = !HALVES && rows == ROWS && ROWS % 4 == 0 && c->in_a_row && k + 4 <= c->depth;
+            const long *at = c->weight_at + k, step = k + 4 <= c->depth ? at[1] - at[0] : 0;
+            const int four = !HALVES && rows == ROWS && ROWS % 4 == 0 && (step == 1 || step == -1)
+                             && at[2] - at[1] == step && at[3] - at[2] == step;
+            const long last = step < 0 ? 3 : 0; /* of a kernel that is turned around, the last element lies first */
             if (four) for (long r = 0; r < ROWS; r += 4)
-                transpose((const real *)from + r * c->weight_row + k, c->weight_row, to + k * ROWS + r, ROWS);
+                transpose((const real *)from + r * c->weight_row + at[last], c->weight_row, to + (k + last) * ROWS + r,
+                          step * ROWS);
             else for (long r = 0; r < ROWS; ++r)
-                to[k * ROWS + r] = r < rows ? to_real(from[r * c->weight_row + c->weight_at[k]]) : 0;
+                to[k * ROWS + r] = r < rows ? to_real(from[r * c->weight_row + at[0]]) : 0;
             k += four ? 4 : 1;
         }
     }
