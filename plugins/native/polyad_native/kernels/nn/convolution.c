@@ -22,8 +22,9 @@ typedef struct {
     stored *out; /* or its gradient */
     real *packed, *sums, *frames, *turned;
     long image_size, frame_size, frame_thickness, frame_height, frame_width; /* sizes of a channel */
-    long depth, each, out_each, positions, bias_stride, stretch, weight_row, weight_column;
+    long depth, each, out_each, positions, bias_stride, stretch, weight_row;
     long *taps; /* where in the frame of a channel group each row of the patches begins */
+    long *weight_at; /* where in a row of the weight its elements are */
     real *laid; /* patches of images that are taken together: those from *first* on, *count* of them */
     long first, count;
     int failed;
@@ -63,6 +64,23 @@ static void set_up(Convolution *c, long *taps)
                     taps[row] = channel * c->frame_size
                                 + (z * g->dilation_z * c->frame_height + y * g->dilation_y) * c->frame_width
                                 + x * g->dilation_x;
+}
+
+/* The strides of a weight of (out channels, channels of a group, kernel), of whatever layout. */
+static void set_up_weight(Convolution *c, const Array *weight, long *weight_at)
+{
+    const Geometry *g = &c->g;
+    long strides[5] = {}; /* those of a kernel's lacking dimensions are 0 */
+    for (int d = 0; d < weight->rank; ++d)
+        strides[d < 2 ? d : 5 - weight->rank + d] = weight->strides[d] / (long)sizeof(stored);
+    c->weight = (const stored *)weight->data;
+    c->weight_row = strides[0];
+    c->weight_at = weight_at;
+    for (long channel = 0, k = 0; channel < c->each; ++channel)
+        for (long z = 0; z < g->kernel_thickness; ++z)
+            for (long y = 0; y < g->kernel_height; ++y)
+                for (long x = 0; x < g->kernel_width; ++x, ++k)
+                    weight_at[k] = channel * strides[1] + z * strides[2] + y * strides[3] + x * strides[4];
 }
 
 /* Where in its frame row *y* of an image of the result begins; rows of a volume's layers follow each other. */
@@ -304,11 +322,15 @@ static void pack_weight(void *context, long part, long parts)
         const long first = unit % panels * ROWS, rows = least(ROWS, c->out_each - first);
         const stored *from = c->weight + (unit / panels * c->out_each + first) * c->weight_row;
         for (long k = 0; k < c->depth; ) {
-            const int four = !HALVES && rows == ROWS && ROWS % 4 == 0 && c->weight_column == 1 && k + 4 <= c->depth;
+            const long *at = c->weight_at + k, step = k + 4 <= c->depth ? at[1] - at[0] : 0;
+            const int four = !HALVES && rows == ROWS && ROWS % 4 == 0 && (step == 1 || step == -1)
+                             && at[2] - at[1] == step && at[3] - at[2] == step;
+            const long last = step < 0 ? 3 : 0; /* of a kernel that is turned around, the last element lies first */
             if (four) for (long r = 0; r < ROWS; r += 4)
-                transpose((const real *)from + r * c->weight_row + k, c->weight_row, to + k * ROWS + r, ROWS);
+                transpose((const real *)from + r * c->weight_row + at[last], c->weight_row, to + (k + last) * ROWS + r,
+                          step * ROWS);
             else for (long r = 0; r < ROWS; ++r)
-                to[k * ROWS + r] = r < rows ? to_real(from[r * c->weight_row + k * c->weight_column]) : 0;
+                to[k * ROWS + r] = r < rows ? to_real(from[r * c->weight_row + at[0]]) : 0;
             k += four ? 4 : 1;
         }
     }
@@ -345,7 +367,7 @@ static void convolve_alone(void *context, long part, long parts)
             const real start = c->bias ? to_real(c->bias[channel * c->bias_stride]) : 0;
             stored *rounded = c->out + (unit * c->out_each + n) * c->positions;
             for (long k = 0; k < c->depth; ++k)
-                by[k] = to_real(c->weight[channel * c->weight_row + k * c->weight_column]);
+                by[k] = to_real(c->weight[channel * c->weight_row + c->weight_at[k]]);
             for (long y = 0; y < g->out_thickness * g->out_height; ++y, rounded += g->out_width) {
                 const real *row = frame + row_place(c, y);
                 real *out = HALVES ? line : (real *)rounded;
@@ -370,7 +392,7 @@ static void convolve_alone(void *context, long part, long parts)
 enum { LARGE = 1 << 15, ROOM = 1 << 26 };
 
 /* convolve(out, input, weight, bias, geometry): *input* and *out* are row-major; *weight* is (out channels, channels of
-   a group * kernel), in two dimensions with any strides; *geometry* is a Geometry. */
+   a group, kernel), with any strides; *geometry* is a Geometry. */
 static Object *convolve(Object *self, Object *const *args, intptr_t count)
 {
     const Array *weight = (Array *)args[2], *bias = (Array *)args[3];
@@ -384,17 +406,15 @@ static Object *convolve(Object *self, Object *const *args, intptr_t count)
     const long rows = c.g.channels / c.g.groups * c.g.kernel_thickness * c.g.kernel_height * c.g.kernel_width;
     const long panels = up(c.g.out_channels / c.g.groups, ROWS);
     void *thread = PyEval_SaveThread();
-    long *taps = scratch(2, sizeof(long) * (size_t)rows);
+    long *taps = scratch(2, sizeof(long) * (size_t)(2 * rows));
     if (taps) {
         set_up(&c, taps);
+        set_up_weight(&c, weight, taps + rows);
         c.stretch = up(c.depth, up(c.depth, 640));
         c.packed = scratch(3, sizeof(real) * (size_t)(c.g.groups * panels * ROWS * c.depth));
     }
     if (!taps || !c.packed) c.failed = 1;
     else {
-        c.weight = (const stored *)weight->data;
-        c.weight_row = weight->strides[0] / (long)sizeof(stored);
-        c.weight_column = weight->strides[1] / (long)sizeof(stored);
         const long parts = least(c.g.images, PARTS);
         if (c.each == 1 && c.out_each <= 2)
             polyad_parallel(convolve_alone, &c, least(c.g.images * c.g.channels, PARTS));

@@ -73,7 +73,7 @@ def _convolved(
 ) -> Any:  # fmt: skip
     result = np.empty((x.shape[0], weight.shape[0], *out), x.dtype)
     geometry = _geometry(x.shape, weight.shape[0], weight.shape[2:], out, stride, padding, dilation, groups)
-    convolve(result, x, weight.reshape(weight.shape[0], -1), bias, geometry)
+    convolve(result, x, weight, bias, geometry)
     return result
 
 
