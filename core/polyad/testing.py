@@ -124,6 +124,29 @@ def assert_close(
         _compare(left, right, rules, path)
 
 
+def assert_allclose(
+    actual: Any,
+    expected: Any,
+    rtol: float | None = None,
+    atol: float | None = None,
+    equal_nan: bool = True,
+    msg: str | None = "",
+) -> None:
+    """`assert_close` under its older rules: numbers and lists become tensors, dtypes may differ and NaN equals NaN.
+
+    Deprecated. Raises AssertionError as `assert_close` does.
+
+    >>> import polyad
+    >>> polyad.testing.assert_allclose(polyad.tensor([1.0]), [1])
+    """
+    warn_user("assert_allclose: deprecated; use assert_close", FutureWarning)
+    left = as_tensor(actual)
+    right = expected if isinstance(expected, Tensor) else as_tensor(expected, dtype=left.dtype)
+    assert_close(
+        left, right, rtol=rtol, atol=atol, equal_nan=equal_nan, check_device=True, check_dtype=False, msg=msg or None
+    )
+
+
 def _pairs(actual: Any, expected: Any, rules: _Rules, path: str) -> Iterator[tuple[Any, Any, str]]:
     """The leaves of nested containers, side by side; raises if containers differ or leaves cannot be compared."""
     if isinstance(actual, Mapping) and isinstance(expected, Mapping):

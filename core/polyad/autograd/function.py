@@ -175,7 +175,12 @@ class Function:
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        if "vjp" in vars(cls) and "backward" not in vars(cls):
+        if "vjp" in vars(cls):
+            if "backward" in vars(cls):
+                raise AutogradError(
+                    f"{cls.__name__}: both backward and vjp are defined",
+                    fix="define one; vjp is another name of backward",
+                )
             cls.backward = staticmethod(cls.vjp)  # type: ignore[method-assign]
 
     @staticmethod

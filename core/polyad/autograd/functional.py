@@ -355,7 +355,8 @@ def _gradient_of_scalar(
 ) -> tuple[Tensor, list[Tensor | None]]:
     """The value and the gradient, which can be differentiated, of a function that returns one number."""
     value = func(*entries)
-    if not isinstance(value, Tensor):
+    _, several = _tensors(op, "the function's result", value)
+    if several:
         raise AutogradError(
             f"{op}: the function must return one tensor",
             operands={"result": value},

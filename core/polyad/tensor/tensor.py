@@ -362,6 +362,8 @@ class Tensor(TensorMethods):
                     operands={"self": self, "value": value},
                     fix="assign a tensor or None",
                 )
+            if value is self:
+                raise AutogradError("grad: a tensor cannot be its own gradient", fix="assign a clone() of it")
             if value._array.shape != self._array.shape or value._type is not self._type:
                 raise ShapeError(
                     "grad: the gradient must have the tensor's shape, dtype and device",

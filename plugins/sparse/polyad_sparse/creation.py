@@ -73,7 +73,7 @@ def sparse_coo_tensor(
     dimensions are as small as the indices allow. ``sparse_coo_tensor(size)`` is a tensor of zeros.
 
     Args:
-        indices, values: tensors or nested lists; values may have history.
+        indices, values: tensors or nested lists; values may have history. Indices are converted to int64.
         size: of the sparse and the dense dimensions.
         dtype, device: what values are converted to.
         pin_memory: makes no difference.
@@ -102,6 +102,8 @@ def sparse_coo_tensor(
     if not isinstance(values, Tensor) and not given.dim():
         given = given.reshape(1)
     places = _as_indices(indices, given)
+    if places.is_floating_point():  # as in PyTorch, which cuts fractions off
+        places = places.long()
     shape = None if size is None else tuple(int(one) for one in size)
     check_coo(op, places, given, shape)
     places = places.long()

@@ -416,3 +416,8 @@ def test_saved_variables_are_the_saved_tensors():
     with pytest.warns(DeprecationWarning, match="use saved_tensors"):
         Doubled.apply(x).sum().backward()
     assert x.grad.tolist() == [6.0]
+
+
+def test_backward_and_vjp_exclude_each_other():
+    with pytest.raises(RuntimeError, match="both backward and vjp"):
+        type("Both", (polyad.autograd.Function,), {"backward": staticmethod(len), "vjp": staticmethod(len)})

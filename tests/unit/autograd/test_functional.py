@@ -153,3 +153,12 @@ def test_strict_refuses_what_is_not_connected() -> None:
 def test_mistakes_are_told(call, kind, says) -> None:
     with pytest.raises(kind, match=says):
         call()
+
+
+@pytest.mark.parametrize("name", ["hessian", "hvp", "vhp"])
+def test_results_of_functions_that_are_to_be_differentiated_twice(name) -> None:
+    x = polyad.ones(2)
+    vectors = () if name == "hessian" else (x,)
+    for wrong, error in (((lambda x: (x, "b")), TypeError), ((lambda x: (x.sum(), x.sum())), RuntimeError)):
+        with pytest.raises(error, match=f"{name}: the function"):
+            getattr(polyad.autograd.functional, name)(wrong, x, *vectors)

@@ -211,3 +211,9 @@ def test_gradients_of_leaves_share_no_memory() -> None:
     (a + b).backward(given)
     a.grad += 1
     assert (b.grad.tolist(), given.tolist()) == ([1.0, 1.0], [1.0, 1.0])
+
+
+def test_no_tensor_is_its_own_gradient():
+    x = polyad.ones(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match="its own gradient"):
+        x.grad = x

@@ -314,3 +314,8 @@ def test_storages_without_elements_give_none(size: int) -> None:
 def test_types_are_no_base_classes() -> None:
     with pytest.raises(TypeError, match="cannot be a base class"):
         type("Mine", (polyad.FloatTensor,), {})
+
+
+def test_a_storage_of_a_file(tmp_path) -> None:
+    polyad.FloatStorage.from_file(tmp_path / "numbers", True, 3).fill_(2.0)
+    assert polyad.FloatStorage.from_file(str(tmp_path / "numbers"), False, 2).tolist() == [2.0, 2.0]

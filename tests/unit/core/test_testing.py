@@ -91,3 +91,10 @@ def test_the_tolerance_of_each_dtype_is_where_it_says(dtype) -> None:
 def test_the_default_is_exact_for_integers() -> None:
     with pytest.raises(AssertionError):
         assert_close(polyad.tensor([2**53 + 1]), polyad.tensor([2**53]))
+
+
+@pytest.mark.filterwarnings("ignore:assert_allclose")
+def test_the_older_comparison_takes_numbers_and_other_dtypes() -> None:
+    polyad.testing.assert_allclose([1.0, float("nan")], polyad.tensor([1, float("nan")], dtype=polyad.float64))
+    with pytest.raises(AssertionError, match="1 of 2 elements differs"):
+        polyad.testing.assert_allclose([1.0, 2.0], [1, 3])

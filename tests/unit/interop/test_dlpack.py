@@ -170,3 +170,10 @@ def test_capture_says_that_memory_left() -> None:
 
     with pytest.warns(UserWarning, match=r"__dlpack__\(\) reads data"):
         trace(lambda x: polyad.from_dlpack(x.__dlpack__()) + 1, polyad.ones(1))
+
+
+def test_asarray_shows_the_memory_of_a_capsule() -> None:
+    x = polyad.ones(2)
+    polyad.asarray(to_dlpack(x), copy=False).fill_(3)
+    assert x.tolist() == [3.0, 3.0]
+    assert polyad.asarray(to_dlpack(x), dtype=polyad.float64, copy=True).tolist() == [3.0, 3.0]

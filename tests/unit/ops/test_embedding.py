@@ -112,3 +112,10 @@ def test_bags_of_the_main_namespace_take_the_table_first():
     assert sums.tolist() == [[3], [4]]
     assert [one.dtype for one in rest] == [polyad.int64] * 3
     assert polyad.embedding_bag(table, polyad.tensor([0, 1, 2]), bags, mode=2)[0].tolist() == [[2], [4]]
+
+
+def test_the_old_order_of_embedding_bag_is_understood():
+    table, index = polyad.tensor([[1.0, 2.0], [3.0, 4.0]]), polyad.tensor([[0, 1]])
+    with pytest.warns(UserWarning, match="old order"):
+        bags = F.embedding_bag(table, index)
+    assert bags.tolist() == F.embedding_bag(index, table).tolist()

@@ -281,3 +281,7 @@ def test_from_file(tmp_path):
     for arguments in ({"size": 5}, {"filename": tmp_path / "none", "size": 1}):
         with pytest.raises(RuntimeError, match="from_file"):
             polyad.from_file(**{"filename": path, "dtype": polyad.int32, **arguments})
+
+
+def test_joining_nothing_but_skipped_tensors():
+    assert polyad.cat([polyad.zeros(0), polyad.zeros(0)], dim=1).shape == (0,)

@@ -239,7 +239,7 @@ WRONG: dict[str, tuple[Any, type[Exception], str]] = {
     "negative": (lambda: polyad.sparse_coo_tensor([[-1]], [1.0], (3,)), IndexError, r"= -1 is not"),
     "negative without a size": (lambda: polyad.sparse_coo_tensor([[-1, 1]], [1.0, 2.0]), RuntimeError, r"= -1 is not"),
     "counts": (lambda: polyad.sparse_coo_tensor([[0]], [1.0, 2.0], (3,)), RuntimeError, "for 1 elements"),
-    "dtype": (lambda: polyad.sparse_coo_tensor([[0.5]], [1.0], (3,)), RuntimeError, "not integers"),
+    "dtype": (lambda: polyad.sparse_coo_tensor([[0.5j]], [1.0], (3,)), RuntimeError, "not integers"),
     "dims": (lambda: polyad.sparse_coo_tensor([0], [1.0], (3,)), RuntimeError, "dimensions, not 2"),
     "size": (lambda: polyad.sparse_coo_tensor([[0]], [1.0], (3, 3)), RuntimeError, r"size \(3, 3\) has 2 dimensions"),
     "dense size": (lambda: polyad.sparse_coo_tensor([[0]], [[1.0]], (3, 2)), RuntimeError, "dense dimensions"),
@@ -342,3 +342,7 @@ def test_a_file_with_wrong_indices_is_refused(wrong: Any) -> None:
     file.seek(0)
     with pytest.raises(RuntimeError, match="it has a sparse tensor that is wrong"):
         polyad.load(file)
+
+
+def test_indices_are_converted():
+    assert polyad.sparse_coo_tensor(polyad.ones(1, 2), [2.0, 3.0]).to_dense().tolist() == [0.0, 5.0]

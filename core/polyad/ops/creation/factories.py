@@ -604,8 +604,8 @@ def asarray(
 ) -> Tensor:
     """*obj* as a tensor: copied if *copy* is True, never if it is False, where necessary if it is None.
 
-    The memory of an object with Python's buffer protocol, such as ``bytes``, is read as *dtype* (the default dtype
-    unless *dtype* is given), not converted to it.
+    A DLPack capsule is read by `from_dlpack`. The memory of an object with Python's buffer protocol, such as ``bytes``,
+    is read as *dtype* (the default dtype unless *dtype* is given), not converted to it.
 
     Raises ValueError if copy is False and the conversion needs a copy.
 
@@ -625,6 +625,10 @@ def asarray(
         from ...interop import cuda_array
 
         found, writable = cuda_array.shared_with(obj)
+    elif type(obj).__name__ == "PyCapsule":
+        from ...interop.dlpack import from_dlpack
+
+        found = from_dlpack(obj)
     else:
         found = shared_with(obj)
     memory = None if found is not None or is_numpy(obj) else buffer_of(obj)

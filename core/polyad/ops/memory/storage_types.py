@@ -317,6 +317,11 @@ class StorageType(type):
         """New memory with *data*, or of so many elements."""
         return TypedStorage(*data, dtype=cls.dtype, device=device)
 
+    def from_file(cls, filename: str | os.PathLike[str], shared: bool = False, size: int = 0) -> TypedStorage:
+        """The first *size* elements of a file as memory; see `polyad.UntypedStorage.from_file`."""
+        untyped = UntypedStorage.from_file(filename, shared, size * cls.dtype.itemsize)
+        return TypedStorage(wrap_storage=untyped, dtype=cls.dtype)
+
     def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, TypedStorage) and instance.dtype is cls.dtype
 

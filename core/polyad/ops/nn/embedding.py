@@ -13,7 +13,7 @@ from ...backend.bounds import ElementOutOfRange, out_of_range
 from ...base import provided
 from ...base.dtypes import INTEGER, int64
 from ...base.shapes_and_strides import Shape
-from ...base.state import state
+from ...base.state import state, warn_user
 from ...dispatch.forward import linear_in, multilinear
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import first
@@ -331,6 +331,9 @@ def embedding_bag(
             [5., 6.]])
     """
     op = "embedding_bag"
+    if isinstance(weight, Tensor) and weight.dtype is int64 and input.is_floating_point():
+        warn_user(f"{op}: the weight is given before the input, an old order; swap them", UserWarning)
+        input, weight = weight, input
     padding = _check_table(op, weight, input, padding_idx)
     _check_bag_options(input, weight, mode, "sparse" if sparse else "scale_grad_by_freq" if scale_grad_by_freq else "")
     if per_sample_weights is not None:

@@ -78,6 +78,8 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -
         raise ShapeError("cat: 0-d tensors cannot be joined", operands={"tensors[0]": given[0]}, fix="use stack")
     skips = (0,) in shapes
     model = next((shape for shape in shapes if shape != (0,)), (0,)) if skips else shapes[0]
+    if model == (0,):
+        dim = 0  # of nothing but skipped tensors: they are one such tensor, along whatever dim
     at = normalize_dim(dim, len(model), "cat")
     if skips and max(map(len, shapes)) > 1:
         # A skipped tensor becomes a slice without elements of the shape that fits: so it has a gradient, though empty.

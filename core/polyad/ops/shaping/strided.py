@@ -161,19 +161,30 @@ gradient(
     src=lambda g, src_shape, base_strides, strides, offset: _window_take(g, base_strides, src_shape, strides, offset),
 )
 linear_in(_window_write, "input", "src")
-gradient(
-    _window_take,
-    input=lambda g, input_shape, base_strides, strides, offset: _window_put(
-        g, input_shape, base_strides, strides, offset
-    ),
-)
+
+
+def _put_shared(g: Tensor, input_shape: Shape, base_strides: Strides, strides: Strides, offset: int) -> Tensor:
+    """As `_window_put`, but what the base shows several times, being expanded, say, is shared among its places: the
+    gradient of what expanded it adds them up again.
+    """
+    result = _window_put(g, input_shape, base_strides, strides, offset)
+    if not may_overlap(input_shape, base_strides):
+        return result
+    from ..creation.factories import ones_like
+
+    return result / _window_put(ones_like(result), input_shape, base_strides, base_strides, 0)
+
+
+def _take_added(g: Tensor, input_shape: Shape, base_strides: Strides, strides: Strides, offset: int) -> Tensor:
+    """The gradient of `_window_put`, whose base may show a place several times: the gradients of all of them add up."""
+    if may_overlap(g.shape, base_strides):
+        g = _window_put(g, g.shape, base_strides, base_strides, 0)
+    return _window_take(g, base_strides, input_shape, strides, offset)
+
+
+gradient(_window_take, input=_put_shared)
 linear_in(_window_take, "input")
-gradient(
-    _window_put,
-    input=lambda g, input_shape, base_strides, strides, offset: _window_take(
-        g, base_strides, input_shape, strides, offset
-    ),
-)
+gradient(_window_put, input=_take_added)
 linear_in(_window_put, "input")
 gradient(
     _window_clear,
@@ -233,16 +244,8 @@ def _as_strided(
 
 
 def _put_back(g: Tensor, strides: Strides, offset: int, source: tuple[Shape, Strides, int]) -> Tensor:
-    """The gradient of the input. What the input shows several times, being expanded, say, is shared among its places:
-    the gradient of what expanded it adds them up again.
-    """
     shape, steps, start = source
-    result = _window_put(g, shape, steps, strides, offset - start)
-    if not may_overlap(shape, steps):
-        return result
-    from ..creation.factories import ones_like
-
-    return result / _window_put(ones_like(result), shape, steps, steps, 0)
+    return _put_shared(g, shape, steps, strides, offset - start)
 
 
 gradient(_as_strided, input=_put_back)
