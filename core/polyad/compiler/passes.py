@@ -244,7 +244,7 @@ def _put_before(node: Any, begin: int, roots: list[Any]) -> None:
         one.seq = node.seq - 1 + (one.seq - begin) * per_event
     for storage in storages.values():
         if storage.written > begin:
-            storage.written = node.seq - 1 + (storage.written - begin) * per_event  # type: ignore[assignment]
+            storage.written = node.seq - 1 + (storage.written - begin) * per_event
 
 
 def note_results(known: Any, result: Any, made: dict[int, Any]) -> None:
