@@ -97,7 +97,7 @@ class Trainer(Standing):
         detect_anomaly: look for the first NaN at every op; slow.
         lint: let `polyad.lint` watch the first steps.
         check_loss: stop when a loss is NaN or infinite, which waits for each loss.
-        compile: run a plain model by `polyad.compile`. The parts of a `LightningModule` are compiled where it makes them.
+        compile: run a plain model by `polyad.compile`; parts of a `LightningModule` are compiled where it makes them.
         deterministic, benchmark, strategy, num_nodes, enable_model_summary, inference_mode, use_distributed_sampler,
         profiler, log_gpu_memory: taken for code of others where they ask for nothing.
 
