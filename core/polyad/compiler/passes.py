@@ -328,6 +328,7 @@ class Passage:
                 memory.release()
             return self.function([*values] if keeps else values, given)  # type: ignore[no-any-return]
         self.recording.missed = self.recording.missed or not state.grad_enabled
+        self.recording.unfolded += 1
         nodes = memory.unfold(self.passing)
         if memory.is_spent(self.passing):
             memory.release()

@@ -329,3 +329,18 @@ def test_a_pass_is_carried_out_once(monkeypatch):
     monkeypatch.setattr(Memory, "unfold", lambda *args: pytest.fail("the function's ops were called anew"))
     for x, y in BATCHES:
         loss_of(net, x, y).backward()
+
+
+@pytest.mark.parametrize("scenario", [second_derivatives, other_layouts, None])
+def test_what_gains_nothing_is_called_directly(scenario):
+    net = perceptron()
+    params, net = [*net.parameters()], torch.compile(net)
+    for number in range(24):
+        x, y = BATCHES[number % 6]
+        x = x * (1 if number % 2 else -1) * x[0, 0].sign()
+        if scenario is None:
+            net(x)
+        else:
+            scenario(net, params, x, y)
+    (program,) = region_of(net).programs.values()
+    assert program.plain
