@@ -170,18 +170,16 @@ class Pass:
                                 self._share(part)
                             if early and accumulate_early(receiver, part, self._shared, self._begun):
                                 continue
-                            if last_users is None and self._accumulate and is_awaited(receiver):
-                                last_users = self.last_users(node)
+                            if (last_users is None or self._went_on) and self._accumulate and is_awaited(receiver):
+                                last_users, self._went_on = self.last_users(node), False
                         arrived[receiver] = part
                         heappush(heap, (-receiver.seq, receiver))
                 if freeing is not None:
                     node.freed = [*map(_target_of, calls)]
                     node.calls = node.out = freeing = None
                     del _freeing[node]
-                if last_users is not None:
-                    if self._went_on:
-                        last_users = self.last_users(node)
-                    self._take_next(last_users.get(node, ()))
+                if last_users is not None and node in last_users and not self._went_on:
+                    self._take_next(last_users[node])
                 # The next formula may need the memory: let go of what this node saved, and of gradients that were sent.
                 saved, calls, result, part = (), None, None, None
             for call in self.at_end:
@@ -271,7 +269,7 @@ class Pass:
                 self._send(node, gradient)
         self._went_on = True
 
-    def _take_next(self, leaves: Collection[Leaf]) -> None:
+    def _take_next(self, leaves: list[Leaf]) -> None:
         """Put *leaves*, whose gradients are complete now, before all other nodes; their own turn finds nothing."""
         for leaf in leaves:
             if leaf in self._arrived:

@@ -427,8 +427,6 @@ class Run(Mode):
 
     def _by_tape(self, recording: Recording, begin: int, end: int) -> tuple[int, str]:
         """The number of rows of the tape that has carried the calls out; 0 and the reason if none has."""
-        if self._casts:
-            return 0, "the calls are made under autocast"
         alive = tuple([array.number for array in self._promised if array.array is None and array.tensor() is not None])
         tape, reason = tape_for(recording, begin, end, alive)
         if tape is None:

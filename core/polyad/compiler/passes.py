@@ -85,11 +85,12 @@ class _Watcher:
     def _pass_on(self, place: int, gradient: Tensor) -> Tensor:
         """What a pass does here: it goes on."""
         recorder, self._recorder = self._recorder, None
-        if recorder is not None and is_plain() and state.backward is not None:
-            waiting = [None if node() is None else state.backward.arrived_at(node()) for node in self._nodes]
-            waiting[place] = gradient
+        if recorder is not None:
             recording = recorder.recording
-            recording.passing = self._recorded(recorder, waiting)
+            if is_plain() and state.backward is not None:
+                waiting = [None if node() is None else state.backward.arrived_at(node()) for node in self._nodes]
+                waiting[place] = gradient
+                recording.passing = self._recorded(recorder, waiting)
             recording.passable = recording.passing is not None
             recording.tapes.clear()
         return gradient
@@ -175,6 +176,7 @@ class Memory:
         self.unfolded: list[Any] | None = None
         self._recording = recording
         self._known = {number: one for number, one in enumerate(run._known) if isinstance(one, Tensor)}
+        self._casts = dict(run._casts)
         self._args = {at: mapped(args, _copied_generator) for at, args in run._args.items()}
         self._copies = {number: self._known[number].detach().clone() for number in written_by(run, recording)}
 
@@ -189,6 +191,7 @@ class Memory:
                 for at, call in enumerate(self._recording.calls):
                     if call.kind is Kind.PROMISED:
                         args = mapped(self._args.get(at, call.args), lambda leaf: _found(leaf, made))
+                        state.autocast = self._casts.get(at)
                         self._carry_out(call, args, made)
             finally:
                 state.grad_enabled, state.modes, state.no_modes, state.autocast, state.backward = before
@@ -223,22 +226,25 @@ class Memory:
         self._known, self._args, self._copies, self.checked = {}, {}, {}, []
 
     def _carry_out(self, call: Call, args: tuple[Any, ...], made: dict[int, Any]) -> None:
-        state.grad_enabled, state.autocast, state.backward = call.flags[0], None, None
+        state.grad_enabled, state.backward = call.flags[0], None
         state.no_modes = UNDER_INFERENCE if call.flags[1] else NO_MODES
         state.modes = state.no_modes
         note_results(call.result, call.op.call(*args), made)
 
 
 def _put_before(node: Any, begin: int, roots: list[Any]) -> None:
-    """Number the nodes from *roots* on that are younger than *begin* so that they come right before *node*, and their
-    tensors as if these had been written then.
+    """Number the nodes from *roots* on that are younger than *begin*, and the writes to what they saved, in their order
+    so that they come right before *node*.
     """
-    new = sorted([one for one in _reached(roots) if one.seq > begin], key=lambda one: one.seq)
-    for place, one in enumerate(new):
-        one.seq = node.seq - 1 + (place + 1) / (len(new) + 1)
-        for saved in leaves_of([call[2] for call in one.calls or ()], Tensor):
-            if saved._storage is not None and saved._storage.written > begin:
-                saved._storage.written = node.seq - 1
+    new = [one for one in _reached(roots) if one.seq > begin]
+    saved = leaves_of([call[2] for one in new for call in one.calls or ()], Tensor)
+    storages = {id(one._storage): one._storage for one in saved if one._storage is not None}
+    per_event = 1 / (next_event() - begin)
+    for one in new:
+        one.seq = node.seq - 1 + (one.seq - begin) * per_event
+    for storage in storages.values():
+        if storage.written > begin:
+            storage.written = node.seq - 1 + (storage.written - begin) * per_event
 
 
 def note_results(known: Any, result: Any, made: dict[int, Any]) -> None:
@@ -322,6 +328,7 @@ class Passage:
                 memory.release()
             return self.function([*values] if keeps else values, given)  # type: ignore[no-any-return]
         self.recording.missed = self.recording.missed or not state.grad_enabled
+        self.recording.unfolded += 1
         nodes = memory.unfold(self.passing)
         if memory.is_spent(self.passing):
             memory.release()

@@ -250,6 +250,7 @@ class Recording:
         watched: gives the node that waits for such a pass, while it exists.
         passable: whether passes through it can be recorded.
         missed: whether another pass came.
+        unfolded: how many passes went through calls that were made anew.
     """
 
     def __init__(self) -> None:
@@ -266,6 +267,7 @@ class Recording:
         self.passing: Passing | None = None
         self.watched: Callable[[], Any] = lambda: None
         self.passable = self.missed = False
+        self.unfolded = 0
 
     def name_of(self, made: Made, end: int) -> str:
         """The name of the history that a tensor has before the call at *end*."""

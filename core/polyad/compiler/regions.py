@@ -157,8 +157,12 @@ class Region:
                     f"at {run.differed}; it runs op by op from now on",
                     UserWarning,
                 )
+        elif run.ended is not None and run.ended.unfolded >= MOST:
+            program.plain = "backward passes differ from the one that was recorded"
         elif run.ended is not None and run.ended.waits(run.left_history):
             program.wants = run.ended.watched() is None and program.tries < self.most
+            if program.tries >= self.most:
+                program.plain = "no backward pass comes, or another each time"
         elif program.runs >= 2 and not program.gains:
             reasons = [stretch.reason for stretch in run.ends if stretch.reason]
             program.plain = reasons[0] if reasons else "no calls become one kernel, and no backward is in it"

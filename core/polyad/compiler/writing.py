@@ -249,6 +249,10 @@ class Rows:
         """Whether a call was made where gradients are recorded."""
         return self._calls[at].flags[0]
 
+    def _under_autocast(self, at: int) -> bool:
+        """Whether a call was made under autocast, which has cast its operands by then."""
+        return self._calls[at].autocast
+
     def _own(self, node: Node, at: int) -> str:
         """Where the arguments are that the run itself has for a call: numbers that vary, and generators."""
         call = self._calls[at]
@@ -262,6 +266,8 @@ class Rows:
         own = self._own(node, at)
         kernel = self._kernel_of(op, node)
         if kernel is None:
+            if self._under_autocast(at) and op.kind == "composite" and leaves_of(node.args, Ref):
+                raise NoTape(f"{op.name} is made under autocast, which may cast inside of it")
             self._write_call(op, node, at, own)
             return
         used: set[str] = set()
@@ -486,8 +492,6 @@ class Writer(Rows):
             self._wanted |= {*self.kept}
 
     def _check(self, calls: list[Call], begin: int, end: int) -> None:
-        if any(call.autocast for call in calls):
-            raise NoTape("the calls are made under autocast")
         if any(call.flags[1] is not self.inference for call in calls):
             raise NoTape("inference_mode begins or ends")
         passing = self._recording.passing if begin == 0 and end == len(self._recording.calls) else None
@@ -578,6 +582,9 @@ class PassWriter(Rows):
         return ["def tape(kept, seeds):", f"    {names}= seeds"]
 
     def _records(self, at: int) -> bool:
+        return False
+
+    def _under_autocast(self, at: int) -> bool:
         return False
 
     def _own(self, node: Node, at: int) -> str:

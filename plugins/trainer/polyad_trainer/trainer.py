@@ -35,14 +35,15 @@ NOTHING = nullcontext()
 class _Plain(LightningModule):
     """A model, an optimizer and a loss, as a module."""
 
-    def __init__(self, model: Any, optimizer: Any, loss: Any, metrics: Any) -> None:
+    def __init__(self, model: Any, optimizer: Any, loss: Any, metrics: Any, compiles: bool) -> None:
         super().__init__()
         self.model, self.loss_function = model, loss
         # Both once more as plain attributes, which are found without asking the module's parts.
-        self.__dict__.update(_given=optimizer, _measured=dict(metrics or {}), _model=model, _loss=loss)
+        called = polyad.compile(model) if compiles else model
+        self.__dict__.update(_given=optimizer, _measured=dict(metrics or {}), _model=called, _loss=loss)
 
     def forward(self, *inputs: Any) -> Any:
-        return self.model(*inputs)
+        return self._model(*inputs)
 
     def training_step(self, batch: Any, batch_idx: int) -> Any:
         inputs, targets = batch
@@ -58,7 +59,7 @@ class _Plain(LightningModule):
 
     def _evaluate(self, batch: Any, name: str) -> None:
         inputs, targets = batch
-        scores = self.model(inputs)
+        scores = self._model(inputs)
         self.log(f"{name}_loss", self.loss_function(scores, targets), prog_bar=True)
         for called, metric in self._measured.items():
             metric.update(scores, targets)
@@ -96,6 +97,7 @@ class Trainer(Standing):
         detect_anomaly: look for the first NaN at every op; slow.
         lint: let `polyad.lint` watch the first steps.
         check_loss: stop when a loss is NaN or infinite, which waits for each loss.
+        compile: run a plain model by `polyad.compile`; parts of a `LightningModule` are compiled where it makes them.
         deterministic, benchmark, strategy, num_nodes, enable_model_summary, inference_mode, use_distributed_sampler,
         profiler, log_gpu_memory: taken for code of others where they ask for nothing.
 
@@ -149,11 +151,17 @@ class Trainer(Standing):
         detect_anomaly: bool = False,
         lint: bool = True,
         check_loss: bool = True,
+        compile: bool = False,
         **unused: Any,
     ) -> None:
         if (model is None) != (optimizer is None) or (model is None) != (loss is None):
             raise ArgumentError("Trainer: model, optimizer and loss go together", fix="pass all three, or none of them")
-        self._plain = None if model is None else _Plain(model, optimizer, loss, metrics)
+        if compile and model is None:
+            raise ArgumentError(
+                "Trainer: compile=True is for a plain model",
+                fix="compile the parts of a LightningModule where it makes them: self.net = polyad.compile(net)",
+            )
+        self._plain = None if model is None else _Plain(model, optimizer, loss, metrics, compile)
         _check_unused(unused)
         for name, count in (
             ("accumulate_grad_batches", accumulate_grad_batches),

@@ -170,6 +170,18 @@ def written_parameter(net, params, x, y):
     loss.backward()  # raises
 
 
+def under_autocast(net, params, x, y):
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        loss = loss_of(net, x, y)
+    loss.backward()
+    return loss
+
+
+def backward_under_autocast(net, params, x, y):
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        loss_of(net, x, y).backward()
+
+
 def in_another_thread(net, params, x, y):
     thread = threading.Thread(target=loss_of(net, x, y).backward)
     thread.start()
@@ -208,14 +220,17 @@ def function_of_the_node(net, params, x, y):
 SCENARIOS = [
     accumulated, two_forwards, retained, second_derivatives, first_then_second, other_layouts, some_parameters,
     hooks_of_parameters, late_hooks, hooks_of_the_result, written_result, written_parameter, in_another_thread,
-    input_gets_a_gradient, input_with_history, given_itself, function_of_the_node,
+    under_autocast, backward_under_autocast, input_gets_a_gradient, input_with_history, given_itself,
+    function_of_the_node,
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda one: one.__name__)
 @pytest.mark.parametrize("model", [normalised, in_place])
 def test_scenarios(model, scenario):
-    same(model, scenario)
+    region = same(model, scenario)
+    if scenario in (accumulated, retained, under_autocast, written_result):
+        assert passages(region), "no tape ran"
 
 
 @pytest.mark.filterwarnings("ignore:Anomaly")
@@ -233,6 +248,25 @@ class Several(nn.Module):
     def forward(self, x):
         hidden = self.first(x).relu() * 2
         return {"hidden": hidden, "out": self.last(hidden), "other": self.other(x) ** 2}
+
+
+class Spoilt(Several):
+    """One result comes from a tensor that is saved and then written to."""
+
+    def forward(self, x):
+        saved = self.first(x).exp()
+        out = self.last(saved * 2)
+        saved.mul_(2)
+        return {"out": saved, "spoilt": out, "other": self.other(x) ** 2}
+
+
+def test_saved_and_written():
+    def scenario(net, params, x, y):
+        found = net(x)
+        found["other"].sum().backward()
+        found["spoilt"].sum().backward()  # raises, as eagerly: exp needs its result
+
+    same(Spoilt, scenario)
 
 
 WANTED = {
@@ -295,3 +329,18 @@ def test_a_pass_is_carried_out_once(monkeypatch):
     monkeypatch.setattr(Memory, "unfold", lambda *args: pytest.fail("the function's ops were called anew"))
     for x, y in BATCHES:
         loss_of(net, x, y).backward()
+
+
+@pytest.mark.parametrize("scenario", [second_derivatives, other_layouts, None])
+def test_what_gains_nothing_is_called_directly(scenario):
+    net = perceptron()
+    params, net = [*net.parameters()], torch.compile(net)
+    for number in range(24):
+        x, y = BATCHES[number % 6]
+        x = x * (1 if number % 2 else -1) * x[0, 0].sign()
+        if scenario is None:
+            net(x)
+        else:
+            scenario(net, params, x, y)
+    (program,) = region_of(net).programs.values()
+    assert program.plain

@@ -508,3 +508,21 @@ def test_optimizers_in_no_form_are_refused(given):
 
     with pytest.raises(ArgumentError, match="configure_optimizers"):
         quiet(max_epochs=1).fit(Odd(), data())
+
+
+def test_compiled():
+    """The same weights, by tapes; state dicts know nothing of it."""
+    from polyad.compiler.regions import region_of
+
+    found = []
+    for compiles in (False, True):
+        model, trainer = plain(max_epochs=3, compile=compiles, lint=False)
+        trainer.fit(data(), data(6))
+        found.append([one.tolist() for one in model.parameters()] + [trainer.callback_metrics["val_loss"]])
+    assert found[0] == found[1]
+    region = region_of(trainer._plain._model)
+    tapes = [tape for one in region.programs.values() for it in one.recordings for tape in it.tapes.values()]
+    assert any(getattr(tape, "passage", None) for tape in tapes)
+    assert list(trainer._plain.state_dict()) == ["model.weight", "model.bias"]
+    with pytest.raises(ArgumentError, match="plain model"):
+        Trainer(compile=True)
