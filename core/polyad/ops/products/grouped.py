@@ -182,7 +182,7 @@ def _check_scaled(op: str, mat: Tensor, name: str, scale: Tensor) -> None:
         raise ArgumentError(f"{op}: the scale of {name} is no float32", operands={"scale": scale}, fix="convert it")
 
 
-def _scaled(op: str, mat: Tensor, name: str, scale: Tensor, wanted: Shape) -> Tensor:
+def _of_scales(op: str, mat: Tensor, name: str, scale: Tensor, wanted: Shape) -> Tensor:
     """What *mat* stands for: one scale for all of it, or as many as *wanted*, a shape that broadcasts to its own."""
     _check_scaled(op, mat, name, scale)
     if scale.numel() != 1 and tuple(scale.shape) != wanted:
@@ -216,8 +216,8 @@ def _scaled_mm(
     >>> torch._scaled_mm(eight, eight.t(), torch.tensor(2.0), torch.tensor(0.5), out_dtype=torch.float32).tolist()
     [[2.0, 2.0], [2.0, 2.0]]
     """
-    rows = _scaled("scaled_mm", input, "mat_a", scale_a, (input.shape[0], 1))
-    columns = _scaled("scaled_mm", mat2, "mat_b", scale_b, (1, mat2.shape[-1]))
+    rows = _of_scales("scaled_mm", input, "mat_a", scale_a, (input.shape[0], 1))
+    columns = _of_scales("scaled_mm", mat2, "mat_b", scale_b, (1, mat2.shape[-1]))
     result = mm(rows, columns)
     if bias is not None:
         result = result + bias
@@ -227,7 +227,7 @@ def _scaled_mm(
     return result.to(dtype)
 
 
-def _one(op: str, name: str, value: Any) -> Any:
+def _only_level(op: str, name: str, value: Any) -> Any:
     """The only one of a list."""
     if isinstance(value, (list, tuple)):
         if len(value) != 1:
@@ -289,12 +289,12 @@ def scaled_mm(
     """
     if tuple(contraction_dim) not in ((), (-1, -2), (1, 0)):
         raise NotSupported(f"scaled_mm: contraction_dim is {tuple(contraction_dim)}", fix="transpose the operand")
-    scales = _one("scaled_mm", "scale_a", scale_a), _one("scaled_mm", "scale_b", scale_b)
+    scales = _only_level("scaled_mm", "scale_a", scale_a), _only_level("scaled_mm", "scale_b", scale_b)
     for name, scale, recipe, swizzle in (
         ("mat_a", scales[0], scale_recipe_a, swizzle_a),
         ("mat_b", scales[1], scale_recipe_b, swizzle_b),
     ):
-        recipe, swizzle = _one("scaled_mm", "scale_recipe", recipe), _one("scaled_mm", "swizzle", swizzle)
+        recipe, swizzle = _only_level("scaled_mm", "scale_recipe", recipe), _only_level("scaled_mm", "swizzle", swizzle)
         _check_recipe("scaled_mm", scale, recipe, swizzle, name)
     return _scaled_mm(mat_a, mat_b, *scales, bias, None, output_dtype)
 
@@ -327,13 +327,13 @@ def scaled_grouped_mm(
     tensor(54., dtype=polyad.bfloat16)
     """
     op = "scaled_grouped_mm"
-    rows, columns = _one(op, "scale_a", scale_a), _one(op, "scale_b", scale_b)
-    recipes = [_one(op, "scale_recipe", recipe) for recipe in (scale_recipe_a, scale_recipe_b)]
-    swizzles = {_one(op, "swizzle", swizzle) or SwizzleType.NO_SWIZZLE for swizzle in (swizzle_a, swizzle_b)}
+    rows, columns = _only_level(op, "scale_a", scale_a), _only_level(op, "scale_b", scale_b)
+    recipes = [_only_level(op, "scale_recipe", recipe) for recipe in (scale_recipe_a, scale_recipe_b)]
+    swizzles = {_only_level(op, "swizzle", swizzle) or SwizzleType.NO_SWIZZLE for swizzle in (swizzle_a, swizzle_b)}
     if recipes != [ScalingType.RowWise] * 2 or swizzles != {SwizzleType.NO_SWIZZLE} or mat_b.dim() != 3:
         raise NotSupported(f"{op}: only a stack of matrices with scales by row is multiplied", fix="use RowWise scales")
-    left = _scaled(op, mat_a, "mat_a", rows.unsqueeze(-1), (*mat_a.shape[:-1], 1))
-    right = _scaled(op, mat_b, "mat_b", columns.unsqueeze(-2), (mat_b.shape[0], 1, mat_b.shape[2]))
+    left = _of_scales(op, mat_a, "mat_a", rows.unsqueeze(-1), (*mat_a.shape[:-1], 1))
+    right = _of_scales(op, mat_b, "mat_b", columns.unsqueeze(-2), (mat_b.shape[0], 1, mat_b.shape[2]))
     result = grouped_mm(left, right, offs=offs, bias=bias)
     return result.to(output_dtype or mat_a.dtype)
 
