@@ -74,8 +74,7 @@ class Binomial(Odds):
             self._validate_sample(value)
         n, logits = self.total_count, self.logits
         choices = (n + 1).lgamma() - (value + 1).lgamma() - (n - value + 1).lgamma()
-        # logsigmoid of both signs, without overflow
-        return value * logits + choices - n * (logits.clamp(min=0) + (-logits.abs()).exp().log1p())
+        return value * logits + choices - n * F.logaddexp(logits, F.zeros_like(logits))
 
     def _count(self, wanted: str) -> int:
         highest, lowest = self.total_count.max(), self.total_count.min()

@@ -56,7 +56,8 @@ class Dirichlet(ExponentialFamily):
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         concentration = self.concentration.expand(self._extended_shape(sample_shape))
         drawn = softmax(log_gamma_sample(concentration), -1).to(concentration.dtype)
-        return drawn.clamp(min=finfo(drawn.dtype).tiny)
+        limits = finfo(drawn.dtype)
+        return drawn.clamp(limits.tiny, 1 - limits.eps / 2)  # the density at 0 and 1 may be infinite
 
     def log_prob(self, value: Tensor) -> Tensor:
         if self._validate_args:

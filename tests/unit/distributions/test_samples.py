@@ -168,3 +168,18 @@ def test_no_samples():
     for name, make in CASES.items():
         distribution = make(D, t)
         assert distribution.sample((0,)).shape == (0, *distribution.batch_shape, *distribution.event_shape), name
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_shares_lie_between_nothing_and_all(dtype):
+    concentration = torch.tensor(0.01, dtype=dtype)
+    for drawn in (D.Beta(concentration, concentration), D.Dirichlet(concentration.expand(3))):
+        shares = drawn.sample((200,))
+        assert ((shares > 0) & (shares < 1)).all()
+        assert drawn.log_prob(shares).isfinite().all()
+
+
+def test_the_gradient_of_binomial_counts_at_even_odds():
+    odds = torch.zeros((), requires_grad=True)
+    D.Binomial(3, logits=odds).log_prob(torch.tensor(1.0)).backward()
+    assert odds.grad.item() == pytest.approx(1 - 3 / 2)
