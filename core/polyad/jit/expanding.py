@@ -37,7 +37,7 @@ def expanding(keeps: Callable[[Op | Effect, tuple[Any, ...]], bool]) -> Opens:
         # Ops of `polyad.library`, in whose names is a namespace, stay: what their kernels do may be no ops.
         function = op.record is Record.CUSTOM and "::" not in op.name and not keeps(op, args)
         inside = op.bodies is None and op.body is not None and (op.updates or function)
-        return partial(op.body, *args) if inside else None  # type: ignore[arg-type]
+        return partial(op.body, *args) if inside else None  # type: ignore[arg-type, misc]
 
     return opens
 

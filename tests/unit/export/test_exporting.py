@@ -395,5 +395,5 @@ def test_files_of_earlier_versions_are_read():
     polyad.testing.assert_close(module(polyad.ones(2, 3)).detach(), polyad.full((2, 2), 2.5))
     polyad.testing.assert_close(module(-polyad.ones(5, 3)).detach(), polyad.full((5, 2), -1.1))
     assert module.count.item() == 2
-    with pytest.raises(RuntimeError, match="batch is 65 .* must be from 0 to 64"):
+    with pytest.raises(RuntimeError, match=r"batch is 65 .* must be from 0 to 64"):
         module(polyad.ones(65, 3))

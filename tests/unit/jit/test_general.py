@@ -277,3 +277,31 @@ def test_a_table_of_limited_length_is_cut_for_every_length(example: int) -> None
         graph(polyad.zeros(2, 51))
     with pytest.raises(RuntimeError, match="max="):
         jit.generalise(positions, (polyad.zeros(3, example),), dims={"x": {1: "length"}})
+
+
+ONES: dict[str, tuple[Callable[..., Any], list[tuple[int, ...]], list[list[tuple[int, ...]]]]] = {
+    "rows": (lambda x: x.view(x.shape[0], -1) * x.shape[0], [(1, 3)], [[(4, 3)], [(1, 5)]]),
+    "no copy of one": (lambda x: x[None].expand(x.size(0), -1, -1).reshape(-1, x.size(1)), [(1, 2)], [[(3, 4)]]),
+    "broadcast": (lambda x, y: (x + y) * x.shape[0], [(1, 3), (4, 3)], [[(1, 3), (6, 3)], [(6, 3), (6, 3)]]),
+    "both": (
+        lambda x, y: (x + y) / y.shape[0],
+        [(1, 3), (1, 3)],
+        [[(4, 3), (4, 3)], [(1, 3), (6, 3)], [(6, 3), (1, 3)]],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", ONES)
+def test_sizes_of_one_may_be_others(case: str) -> None:
+    function, example, others = ONES[case]
+    graph = jit.generalise(function, tuple(map(polyad.rand, example)), dims="auto")
+    for shapes in [example, *others]:
+        given = tuple(map(polyad.rand, shapes))
+        alike(graph(*given), function(*given))
+
+
+def test_dimensions_by_which_a_function_decides_are_told() -> None:
+    with pytest.warns(
+        jit.BakedValueWarning, match=r"dim 0 of x stays 4, since .* another capture has mul here \(test_gen"
+    ):
+        jit.generalise(lambda x: x * 2 if x.shape[0] > 4 else x + 1, (polyad.ones(4),), dims="auto")
