@@ -5,6 +5,8 @@ Those in `WITH_INDICES` give a pair if they are called with ``return_indices=Tru
 
 from __future__ import annotations
 
+from typing import Any
+
 import polyad as torch
 from polyad import Tensor
 from polyad.jit.annotations import BroadcastingList1, BroadcastingList2, BroadcastingList3
@@ -380,7 +382,7 @@ FUNCTIONS = (
 )  # fmt: skip
 """The functions."""
 
-WITH_INDICES = {
+WITH_INDICES: dict[Any, Any] = {
     max_pool1d: max_pool1d_with_indices, max_pool2d: max_pool2d_with_indices, max_pool3d: max_pool3d_with_indices,
     adaptive_max_pool1d: adaptive_max_pool1d_with_indices, adaptive_max_pool2d: adaptive_max_pool2d_with_indices,
     adaptive_max_pool3d: adaptive_max_pool3d_with_indices,

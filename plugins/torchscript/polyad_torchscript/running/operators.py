@@ -223,13 +223,13 @@ def _no_nested(name: str) -> Callable[..., Any]:
     return refuse
 
 
-def _packed(input: Any, lengths: Any, batch_first: bool) -> tuple[Any, Any]:
+def _pack_sequences(input: Any, lengths: Any, batch_first: bool) -> tuple[Any, Any]:
     """The elements of sequences whose lengths fall, step by step, and how many each step has."""
     packed = rnn.pack_padded_sequence(input, lengths, batch_first)
     return packed.data, packed.batch_sizes
 
 
-def _padded(data: Any, batch_sizes: Any, batch_first: bool, padding_value: float, total_length: int) -> Any:
+def _pad_sequences(data: Any, batch_sizes: Any, batch_first: bool, padding_value: float, total_length: int) -> Any:
     """The way back; a *total_length* of 0 or less says nothing."""
     packed = rnn.PackedSequence(data, batch_sizes)
     return rnn.pad_packed_sequence(packed, batch_first, padding_value, total_length if total_length > 0 else None)
@@ -295,8 +295,8 @@ OTHERS: dict[str, Callable[..., Any]] = {
     "aten::size": lambda value: list(value.shape),
     "aten::device": polyad.device,
     "aten::wait": _wait_for,
-    "aten::_pack_padded_sequence": _packed,
-    "aten::_pad_packed_sequence": _padded,
+    "aten::_pack_padded_sequence": _pack_sequences,
+    "aten::_pad_packed_sequence": _pad_sequences,
     "aten::is_grad_enabled": polyad.is_grad_enabled,
     "aten::set_grad_enabled": lambda mode: polyad.set_grad_enabled(mode) and None,
     "aten::is_autocast_enabled": lambda *device: polyad.is_autocast_enabled(*device),
