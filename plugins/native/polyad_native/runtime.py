@@ -88,7 +88,7 @@ class NativeRuntime(Runtime):
         return replace(
             C,
             prologue=f"{C.prologue}{text('common/vector_math.h')}"
-            "#define expf polyad_exp\n#define to_half polyad_half\n",
+            "#define expf polyad_exp\n#define to_half polyad_half\n#define from_half polyad_from_half\n",
             functions={
                 "times_plus_float32": "polyad_fma",
                 "erfc_float32": "polyad_erfc",

@@ -69,7 +69,7 @@ def _written() -> Makers:
     from .kernels.nn.recurrent import sequences
     from .kernels.products import mm
     from .kernels.reductions import cumulative
-    from .kernels.sorting import topk
+    from .kernels.sorting import sort
 
     return (
         (mm.mm, 1 << 10),
@@ -97,7 +97,7 @@ def _written() -> Makers:
         (gather_scatter.scatter_add, 1 << 6),
         (gather_scatter.gather, 1 << 6),
         *((make, 1 << 12) for make in cumulative.CUMULATIVE),
-        (topk.topk, 1 << 6),
+        (sort.topk, 1 << 6),
         (classification.cross_entropy, 1 << 8),
         (classification.cross_entropy_backward, 1 << 8),
         (copying.copy, 1 << 12),

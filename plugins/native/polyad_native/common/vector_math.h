@@ -95,18 +95,26 @@ static inline float polyad_fmod(float a, float b)
     return polyad_far_fmod(copysignf((float)rest, a), (float)quotient, a, b);
 }
 
-/* The bits of float16, rounded to nearest, ties to even. */
+/* The bits of float16, rounded to nearest, ties to even: by the addition of a number whose last place is float16's at x, as
+   the library FP16 does it. What is out of its range is infinite on the way there. */
 static inline unsigned short polyad_half(float x)
 {
-    polyad_float value = {.number = x}, near = value, small = value;
-    const unsigned int sign = value.bits & 0x80000000u;
-    value.bits ^= sign;
-    small.bits = value.bits;
-    small.number += 0.5f; /* its last place is the least number of float16 */
-    near.bits = value.bits - 0x38000000u + 0xfffu + (value.bits >> 13 & 1);
-    const unsigned int finite = value.bits < 0x38800000u ? small.bits - 0x3f000000u : near.bits >> 13;
-    const unsigned int whole = value.bits > 0x7f800000u ? 0x7e00u : value.bits >= 0x477ff000u ? 0x7c00u : finite;
-    return (unsigned short)(sign >> 16 | whole);
+    const polyad_float value = {.number = x};
+    const unsigned int twice = value.bits << 1, power = twice & 0xff000000u; /* no sign any more */
+    polyad_float unit, sum;
+    unit.bits = ((power < 0x71000000u ? 0x71000000u : power) >> 1) + 0x07800000u;
+    sum.number = unit.number + fabsf(x) * 0x1p112f * 0x1p-110f;
+    const unsigned int rounded = (sum.bits >> 13 & 0x7c00u) + (sum.bits & 0x0fffu);
+    return (unsigned short)((value.bits >> 16 & 0x8000u) | (twice > 0xff000000u ? 0x7e00u : rounded));
+}
+
+static inline float polyad_from_half(unsigned short x)
+{
+    const unsigned int bits = x;
+    polyad_float value = {.bits = (bits & 0x7fff) << 13};
+    value.number *= 0x1p112f; /* from the one exponent's bias to the other's */
+    value.bits |= ((bits & 0x7c00) == 0x7c00 ? 0x7f800000 : 0) | (bits & 0x8000) << 16;
+    return value.number;
 }
 
 #endif

@@ -22,13 +22,8 @@ typedef stored half_vector __attribute__((vector_size(VECTOR / 2), aligned(sizeo
 
 static inline real to_real(stored x)
 {
-    const unsigned int bits = x;
-    polyad_float value = {.bits = bits << 16};
-    if (HALF == BFLOAT16) return value.number;
-    value.bits = (bits & 0x7fff) << 13;
-    value.number *= 5.192296858534828e33f; /* 2^112: from the one exponent's bias to the other's */
-    value.bits |= ((bits & 0x7c00) == 0x7c00 ? 0x7f800000 : 0) | (bits & 0x8000) << 16;
-    return value.number;
+    const polyad_float value = {.bits = (unsigned int)x << 16};
+    return HALF == BFLOAT16 ? value.number : polyad_from_half(x);
 }
 
 static inline stored to_stored(real x)

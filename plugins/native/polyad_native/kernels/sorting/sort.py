@@ -13,7 +13,7 @@ from polyad.base.dtypes import float32, float64
 from ...choosing import Call
 from ...engine import HALVES, Library
 
-_LIBRARY = Library("kernels/sorting/topk", (float32, float64, *HALVES))
+_LIBRARY = Library("kernels/sorting/sort", (float32, float64, *HALVES))
 _MOST = 128
 """So many are found by one walk; MOST in the C file."""
 

@@ -77,4 +77,4 @@ static Method methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-LIBRARY(topk)
+LIBRARY(sort)
