@@ -190,7 +190,7 @@ class Memory:
             try:
                 for at, call in enumerate(self._recording.calls):
                     if call.kind is Kind.PROMISED:
-                        args = mapped(self._args.get(at, call.args), lambda leaf: _found(leaf, made))
+                        args = mapped(self._args.get(at, call.args), lambda leaf: _operand_of(leaf, made))
                         state.autocast = self._casts.get(at)
                         self._carry_out(call, args, made)
             finally:
@@ -256,7 +256,7 @@ def note_results(known: Any, result: Any, made: dict[int, Any]) -> None:
         made.setdefault(known.number, result)
 
 
-def _found(leaf: Any, made: dict[int, Any]) -> Any:
+def _operand_of(leaf: Any, made: dict[int, Any]) -> Any:
     if isinstance(leaf, (Slot, Outside)):
         return made[leaf.number]
     if isinstance(leaf, Generator):
