@@ -18,7 +18,7 @@ from ..autograd.function import FunctionNode
 from ..autograd.gradients import BACKWARD, GRAD, grad
 from ..base.state import NO_MODES, UNDER_INFERENCE, state
 from ..graph.structure import leaves_of
-from ..history.node import Calls, GradientEdge, Leaf, Node as History, Output, make_node
+from ..history.node import Calls, GradientEdge, Leaf, Node as History, Output, make_node, pass_on
 from ..jit.backward import _reached
 from ..optim.update import UPDATE
 from ..random.generator import Generator
@@ -311,8 +311,8 @@ class Passage:
             shown = [(place, root, self.names[number]) for place, number, root in roots if number in self.names]
             node = make_node(name, calls, (), shown[0][1]._type, len(roots))
             for place, root, name in shown:
-                root._node = output = Output(node, place, root._array.shape, root._type)
-                output.made_by = name
+                output = Output(node, place, root._array.shape, root._type)
+                root._node = make_node(name, [(output, pass_on, ())], root._array.shape, root._type)
         memory.node = weakref.ref(node)
 
     def _computed(self, gradient: Any, memory: Memory, targets: list[Any]) -> list[Tensor | None]:
