@@ -18,7 +18,7 @@ from ..autograd.function import FunctionNode
 from ..autograd.gradients import BACKWARD, GRAD, grad
 from ..base.state import NO_MODES, UNDER_INFERENCE, state
 from ..graph.structure import leaves_of
-from ..history.node import Calls, GradientEdge, Leaf, Node as History, Output, make_node
+from ..history.node import Calls, GradientEdge, Leaf, Node as History, Output, make_node, pass_on
 from ..jit.backward import _reached
 from ..optim.update import UPDATE
 from ..random.generator import Generator
@@ -190,7 +190,7 @@ class Memory:
             try:
                 for at, call in enumerate(self._recording.calls):
                     if call.kind is Kind.PROMISED:
-                        args = mapped(self._args.get(at, call.args), lambda leaf: _found(leaf, made))
+                        args = mapped(self._args.get(at, call.args), lambda leaf: _operand_of(leaf, made))
                         state.autocast = self._casts.get(at)
                         self._carry_out(call, args, made)
             finally:
@@ -256,7 +256,7 @@ def note_results(known: Any, result: Any, made: dict[int, Any]) -> None:
         made.setdefault(known.number, result)
 
 
-def _found(leaf: Any, made: dict[int, Any]) -> Any:
+def _operand_of(leaf: Any, made: dict[int, Any]) -> Any:
     if isinstance(leaf, (Slot, Outside)):
         return made[leaf.number]
     if isinstance(leaf, Generator):
@@ -311,8 +311,8 @@ class Passage:
             shown = [(place, root, self.names[number]) for place, number, root in roots if number in self.names]
             node = make_node(name, calls, (), shown[0][1]._type, len(roots))
             for place, root, name in shown:
-                root._node = output = Output(node, place, root._array.shape, root._type)
-                output.made_by = name
+                output = Output(node, place, root._array.shape, root._type)
+                root._node = make_node(name, [(output, pass_on, ())], root._array.shape, root._type)
         memory.node = weakref.ref(node)
 
     def _computed(self, gradient: Any, memory: Memory, targets: list[Any]) -> list[Tensor | None]:

@@ -165,6 +165,19 @@ class TestPrograms:
 
         both(make, *[(torch.randn(3),) for _ in range(16)])
 
+    def test_what_fails_after_a_write_is_not_done_again(self):
+        def make():
+            seen, table = torch.zeros(3), torch.randn(4, 3)
+
+            def step(places):
+                seen.add_(1)
+                return F.embedding(places, table) * 2
+
+            return step, lambda: seen
+
+        places = torch.tensor([1, 3])
+        both(make, (places,), (places,), (places + 1,), (places,))
+
     @pytest.mark.parametrize("write", ["mul_", "__imul__", "relu_"])
     def test_writes_to_what_was_read(self, write):
         """What is computed already and written to later shows the write where no op asks for it."""
