@@ -48,8 +48,8 @@ def function(name: str) -> Callable[..., Any]:
     if name not in names():
         raise AttributeError(f"module 'polyad' has no attribute {name!r}")
     op = name.removeprefix("_foreach_")
-    special = {"norm": _norm, "powsum": _powsum, "copy_": _copy_}.get(op)
-    found: Any = special if special is not None else partial(_each, op)
+    special = {"norm": _norms, "powsum": _powsum, "copy_": _copy_}.get(op)
+    found: Any = special if special is not None else partial(_apply_to_each, op)
     if special is None:
         found.__name__, found.__doc__ = name, f"``Tensor.{op}`` of each tensor of the first list."
     return found  # type: ignore[no-any-return]
@@ -64,7 +64,7 @@ def _list_of_tensors(op: str, given: Any, name: str = "self") -> Tensors:
     return given
 
 
-def _column(op: str, count: int, value: Any, name: str) -> Sequence[Any]:
+def _for_each(op: str, count: int, value: Any, name: str) -> Sequence[Any]:
     """*value* for each of *count* tensors."""
     if isinstance(value, Tensor) and value.dim() == 1 and op.startswith("addc"):
         value = value.tolist()
@@ -77,7 +77,7 @@ def _column(op: str, count: int, value: Any, name: str) -> Sequence[Any]:
     return value
 
 
-def _each(op: str, self: Any, *others: Any, **options: Any) -> list[Any] | None:
+def _apply_to_each(op: str, self: Any, *others: Any, **options: Any) -> list[Any] | None:
     """``Tensor.<op>`` of each tensor of *self*, with the items of *others* in its place."""
     in_place = op.endswith("_") and op.removesuffix("_") in POINTWISE | WITH_OTHERS | {"zero"}
     plain = op.removesuffix("_") if in_place else op
@@ -94,7 +94,7 @@ def _each(op: str, self: Any, *others: Any, **options: Any) -> list[Any] | None:
     tensors = _list_of_tensors(op, self)
     if plain in ("add", "sub") and len(given) == 2:
         options["alpha"] = given.pop()
-    columns = [_column(op, len(tensors), value, f"argument {number}") for number, value in enumerate(given, 2)]
+    columns = [_for_each(op, len(tensors), value, f"argument {number}") for number, value in enumerate(given, 2)]
     results = [_one(plain, in_place, row, options) for row in zip(tensors, *columns, strict=True)]
     return None if in_place else results
 
@@ -121,7 +121,7 @@ def _one(op: str, in_place: bool, row: Sequence[Any], options: dict[str, Any]) -
     return getattr(tensor, f"{op}_" if in_place else op)(*others, **options)
 
 
-def _norm(self: Tensors, ord: float = 2, dtype: Any = None) -> list[Tensor]:
+def _norms(self: Tensors, ord: float = 2, dtype: Any = None) -> list[Tensor]:
     """The norm of each tensor's elements."""
     return [vector_norm(one, ord, dtype=dtype) for one in _list_of_tensors("norm", self)]
 

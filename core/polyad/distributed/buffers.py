@@ -77,7 +77,7 @@ def _fresh(group: ProcessGroup, count: int, dtype: DType, like: Tensor) -> Tenso
     return empty(count, dtype=dtype, device=device)
 
 
-def _is_plain(group: ProcessGroup, tensor: Tensor) -> bool:
+def _is_contiguous_here(group: ProcessGroup, tensor: Tensor) -> bool:
     return _reached(group, tensor) and tensor.is_contiguous() and not tensor.is_conj() and not tensor.is_neg()
 
 
@@ -86,7 +86,7 @@ class Outgoing:
 
     def __init__(self, group: ProcessGroup, tensors: Sequence[Tensor]) -> None:
         with no_grad():
-            if len(tensors) == 1 and _is_plain(group, tensors[0]):
+            if len(tensors) == 1 and _is_contiguous_here(group, tensors[0]):
                 self.memory = tensors[0].detach().view(-1)
                 return
             first = tensors[0]
@@ -105,7 +105,7 @@ class Receiving:
 
     def __init__(self, group: ProcessGroup, tensors: Sequence[Tensor], sends: bool = False) -> None:
         self._tensors = list(tensors)
-        self._direct = len(tensors) == 1 and _is_plain(group, tensors[0])
+        self._direct = len(tensors) == 1 and _is_contiguous_here(group, tensors[0])
         if self._direct or sends:
             self.memory = Outgoing(group, tensors).memory
         else:

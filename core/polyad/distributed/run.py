@@ -71,7 +71,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def launch(options: argparse.Namespace, per_process: Callable[[int], Sequence[str]] = lambda local_rank: ()) -> int:
     """Start the processes, and all again when one fails; the exit code."""
     try:
-        count, nodes = _count(options.nproc_per_node), _nodes(options.nnodes)
+        count, nodes = _processes_here(options.nproc_per_node), _nodes(options.nnodes)
         log_dir = Path(options.log_dir) if options.log_dir else None
         meeting = _Meeting(options, nodes)
         redirects, tee = _streams(options.redirects), _streams(options.tee)
@@ -122,7 +122,7 @@ def _command(options: argparse.Namespace) -> list[str]:
     return [sys.executable, "-u", *(["-m"] if options.module else []), options.program]
 
 
-def _count(text: str) -> int:
+def _processes_here(text: str) -> int:
     if text in ("cpu", "auto", "gpu"):
         from .. import accelerator
 

@@ -153,7 +153,10 @@ class DistributedDataParallel(Module):
             first, other = next((a, b) for a, b in pairs if a != b)
             raise DeviceError(
                 f"DistributedDataParallel: the module of rank {rank} is not that of rank {self.process_group.ranks[0]}",
-                notes={f"rank {self.process_group.ranks[0]}": _shown(first), f"rank {rank}": _shown(other)},
+                notes={
+                    f"rank {self.process_group.ranks[0]}": _describe_parameter(first),
+                    f"rank {rank}": _describe_parameter(other),
+                },
                 fix="build the same model in all processes",
             )
 
@@ -171,7 +174,7 @@ class DistributedDataParallel(Module):
                 dist.collectives.broadcast_coalesced(alike, self.process_group)
 
 
-def _shown(parameter: tuple[str, str, tuple[int, ...], bool] | None) -> str:
+def _describe_parameter(parameter: tuple[str, str, tuple[int, ...], bool] | None) -> str:
     if parameter is None:
         return "no more parameters"
     name, dtype, shape, requires_grad = parameter

@@ -23,10 +23,10 @@ Hook = Callable[[Any, Any], Future[Tensor]]
 
 def allreduce_hook(process_group: Any, bucket: Any) -> Future[Tensor]:
     """The mean, in the gradients' dtype: what is done without a hook."""
-    return _mean(process_group, bucket.buffer())
+    return _begin_mean(process_group, bucket.buffer())
 
 
-def _mean(group: Any, buffer: Tensor) -> Future[Tensor]:
+def _begin_mean(group: Any, buffer: Tensor) -> Future[Tensor]:
     buffer.div_(get_world_size(group))
     work = all_reduce(buffer, group=group, async_op=True)
     assert work is not None
@@ -35,7 +35,7 @@ def _mean(group: Any, buffer: Tensor) -> Future[Tensor]:
 
 def _compressed(group: Any, bucket: Any, dtype: DType) -> Future[Tensor]:
     wide = bucket.buffer().dtype
-    return _mean(group, bucket.buffer().to(dtype)).then(lambda future: future.value().to(wide))
+    return _begin_mean(group, bucket.buffer().to(dtype)).then(lambda future: future.value().to(wide))
 
 
 def fp16_compress_hook(process_group: Any, bucket: Any) -> Future[Tensor]:
@@ -48,7 +48,7 @@ def bf16_compress_hook(process_group: Any, bucket: Any) -> Future[Tensor]:
     return _compressed(process_group, bucket, bfloat16)
 
 
-def _wrapped(hook: Hook, dtype: DType) -> Hook:
+def _wrap_hook(hook: Hook, dtype: DType) -> Hook:
     def compressing(state: Any, bucket: Any) -> Future[Tensor]:
         wide = bucket.buffer().dtype
         bucket.set_buffer(bucket.buffer().to(dtype))
@@ -59,9 +59,9 @@ def _wrapped(hook: Hook, dtype: DType) -> Hook:
 
 def fp16_compress_wrapper(hook: Hook) -> Hook:
     """*hook*, with buckets in float16."""
-    return _wrapped(hook, float16)
+    return _wrap_hook(hook, float16)
 
 
 def bf16_compress_wrapper(hook: Hook) -> Hook:
     """*hook*, with buckets in bfloat16."""
-    return _wrapped(hook, bfloat16)
+    return _wrap_hook(hook, bfloat16)
