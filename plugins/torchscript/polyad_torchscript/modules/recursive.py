@@ -360,7 +360,7 @@ def _class_type(cls: Any) -> t.Type | None:
     from .classes import script_class
 
     if cls in PROGRAM._classes:
-        return PROGRAM._classes[cls]  # type: ignore[no-any-return]
+        return PROGRAM._classes[cls]
     if cls.__bases__ != (object,) or cls.__module__ == "builtins":
         return None
     try:
