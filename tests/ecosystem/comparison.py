@@ -23,7 +23,7 @@ from .job import folder_of
 GROUPS = {
     "light": ("einops", "safetensors"),
     "libraries": (
-        "captum", "gpytorch", "kornia", "lightning", "pyro", "skorch", "stable_baselines3", "tensorboard",
+        "captum", "gpytorch", "kornia", "lightning", "pyro_ppl", "skorch", "stable_baselines3", "tensorboard",
         "torch_geometric", "torchdiffeq", "torchmetrics",
     ),
     "hugging_face": ("transformers", "timm", "peft", "accelerate", "diffusers"),

@@ -18,7 +18,6 @@ def _same(module: str, there: str, names: str) -> dict[str, str]:
 
 ALIASES: dict[str, str] = {
     "_C.Future": "futures.Future",
-    "_C._get_tracing_state": "jit.scripting.tracing_state",
     "_C._nn._parse_to": "nn.conversion.parsed_to",
     "_dynamo.exc.TorchDynamoException": "errors.PolyadError",
     "_jit_internal.Future": "futures.Future",
@@ -34,6 +33,7 @@ ALIASES: dict[str, str] = {
         chain_matmul einsum lu meshgrid norm split stft tensordot unique unique_consecutive unravel_index
         """,
     ),
+    "distributed.constants.default_pg_timeout": "distributed.default_pg_timeout",
     "distributions.transforms._InverseTransform": "distributions.transform._InverseTransform",
     "distributions.utils._standard_normal": "distributions.utils.standard_normal",
     "distributions.utils._sum_rightmost": "distributions.utils.sum_rightmost",

@@ -23,3 +23,6 @@ class ReduceOp(Enum):
     BAND = 5
     BOR = 6
     BXOR = 7
+
+
+ReduceOp.RedOpType = ReduceOp  # type: ignore[attr-defined]  # PyTorch's class holds the one of its values

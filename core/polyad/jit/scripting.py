@@ -233,9 +233,4 @@ def is_tracing() -> bool:
     >>> seen, polyad.jit.is_tracing()
     ([True], False)
     """
-    return tracing_state() is not None
-
-
-def tracing_state() -> Capture | None:
-    """What records the calls of this thread, if something does; libraries know it as ``_C._get_tracing_state``."""
-    return next((mode for mode in reversed(state.modes) if isinstance(mode, Capture)), None)
+    return any(isinstance(mode, Capture) for mode in state.modes)

@@ -27,7 +27,7 @@ def test_modules_of_aliases_are_attributes() -> None:
 
 def test_absent_classes_stand_in_annotations() -> None:
     assert polyad.distributed.fsdp.wrap.ModuleWrapPolicy[int].__args__ == (int,)
-    with pytest.raises(NotImplementedError, match="single process"):
+    with pytest.raises(NotImplementedError, match="not split between"):
         polyad.distributed.fsdp.wrap.ModuleWrapPolicy({int})
 
 
@@ -75,3 +75,8 @@ def test_optimizers_of_others_group_their_tensors() -> None:
     assert lists[1] == [None, other]
     assert places == [0, 2]
     assert (others[0][0], others[1][0], at) == (other, one, [1])
+
+
+def test_operations_of_reductions_are_of_the_class_that_libraries_ask_for() -> None:
+    reduce_op = polyad.distributed.ReduceOp
+    assert isinstance(reduce_op.SUM, reduce_op.RedOpType)
