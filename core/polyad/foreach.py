@@ -48,14 +48,14 @@ def function(name: str) -> Callable[..., Any]:
     if name not in names():
         raise AttributeError(f"module 'polyad' has no attribute {name!r}")
     op = name.removeprefix("_foreach_")
-    special = {"norm": _norms, "powsum": _powsum, "copy_": _copy_}.get(op)
-    found: Any = special if special is not None else partial(_apply_to_each, op)
+    special = {"norm": _norm, "powsum": _powsum, "copy_": _copy_}.get(op)
+    found: Any = special if special is not None else partial(_map_tensors, op)
     if special is None:
         found.__name__, found.__doc__ = name, f"``Tensor.{op}`` of each tensor of the first list."
     return found  # type: ignore[no-any-return]
 
 
-def _list_of_tensors(op: str, given: Any, name: str = "self") -> Tensors:
+def _checked_list(op: str, given: Any, name: str = "self") -> Tensors:
     """*given*, if it is a list of tensors; raises TypeError or ShapeError otherwise."""
     if not isinstance(given, list | tuple) or not all(isinstance(one, Tensor) for one in given):
         raise ArgumentTypeError(f"_foreach_{op}: {name} is {safe_repr(given)}", fix="pass a list of tensors")
@@ -77,29 +77,29 @@ def _for_each(op: str, count: int, value: Any, name: str) -> Sequence[Any]:
     return value
 
 
-def _apply_to_each(op: str, self: Any, *others: Any, **options: Any) -> list[Any] | None:
+def _map_tensors(op: str, self: Any, *others: Any, **options: Any) -> list[Any] | None:
     """``Tensor.<op>`` of each tensor of *self*, with the items of *others* in its place."""
     in_place = op.endswith("_") and op.removesuffix("_") in POINTWISE | WITH_OTHERS | {"zero"}
     plain = op.removesuffix("_") if in_place else op
     wanted = {"add": (1, 1), "sub": (1, 1), "lerp": (2, 2), "addcmul": (2, 3), "addcdiv": (2, 3), "mm": (1, 1)}
-    given = [*others, *(options.pop(name) for name in _NAMES.get(plain, ()) if name in options)]
+    given = [*others, *(options.pop(name) for name in _BEHIND_THE_FIRST.get(plain, ()) if name in options)]
     least, most = wanted.get(plain, (1, 1) if plain in WITH_OTHERS else (0, 0))
     if not least <= len(given) <= most + (plain in ("add", "sub")):
         raise ArgumentTypeError(
             f"_foreach_{op}: {len(given)} arguments behind the first", fix=f"pass {least} to {most} of them"
         )
     if plain == "pow" and not isinstance(self, list | tuple):
-        exponents = _list_of_tensors(op, given[0], "exponent")
+        exponents = _checked_list(op, given[0], "exponent")
         return [functions.pow(self, exponent) for exponent in exponents]
-    tensors = _list_of_tensors(op, self)
+    tensors = _checked_list(op, self)
     if plain in ("add", "sub") and len(given) == 2:
         options["alpha"] = given.pop()
     columns = [_for_each(op, len(tensors), value, f"argument {number}") for number, value in enumerate(given, 2)]
-    results = [_one(plain, in_place, row, options) for row in zip(tensors, *columns, strict=True)]
+    results = [_apply(plain, in_place, row, options) for row in zip(tensors, *columns, strict=True)]
     return None if in_place else results
 
 
-_NAMES = {
+_BEHIND_THE_FIRST = {
     **dict.fromkeys(("addcmul", "addcdiv"), ("tensor1", "tensor2", "value", "scalars")),
     **dict.fromkeys(("add", "sub", "mul", "div", "maximum", "minimum", "clamp_min", "clamp_max"),
                     ("scalar", "other", "scalars")),
@@ -110,7 +110,7 @@ _NAMES = {
 """How PyTorch calls what is behind the first list; of those that name one place, one is given."""
 
 
-def _one(op: str, in_place: bool, row: Sequence[Any], options: dict[str, Any]) -> Any:
+def _apply(op: str, in_place: bool, row: Sequence[Any], options: dict[str, Any]) -> Any:
     tensor, *others = row
     if op in LIMITS and not isinstance(others[0], Tensor):
         op = LIMITS[op]
@@ -121,19 +121,19 @@ def _one(op: str, in_place: bool, row: Sequence[Any], options: dict[str, Any]) -
     return getattr(tensor, f"{op}_" if in_place else op)(*others, **options)
 
 
-def _norms(self: Tensors, ord: float = 2, dtype: Any = None) -> list[Tensor]:
+def _norm(self: Tensors, ord: float = 2, dtype: Any = None) -> list[Tensor]:
     """The norm of each tensor's elements."""
-    return [vector_norm(one, ord, dtype=dtype) for one in _list_of_tensors("norm", self)]
+    return [vector_norm(one, ord, dtype=dtype) for one in _checked_list("norm", self)]
 
 
 def _powsum(self: Tensors, ord: float = 2, dtype: Any = None) -> list[Tensor]:
     """The sum of the powers of each tensor's magnitudes."""
-    return [one.abs().pow(ord).sum(dtype=dtype) for one in _list_of_tensors("powsum", self)]
+    return [one.abs().pow(ord).sum(dtype=dtype) for one in _checked_list("powsum", self)]
 
 
 def _copy_(self: Tensors, src: Tensors, non_blocking: bool = False) -> None:
     """Write each tensor of *src* into the one of *self*."""
-    targets, sources = _list_of_tensors("copy_", self), _list_of_tensors("copy_", src, "src")
+    targets, sources = _checked_list("copy_", self), _checked_list("copy_", src, "src")
     if len(targets) != len(sources):
         raise ArgumentError(
             f"_foreach_copy_: {len(sources)} tensors for {len(targets)}", fix="pass lists of equal length"

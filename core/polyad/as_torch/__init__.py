@@ -73,7 +73,6 @@ def install() -> None:
         other = _pytorch()
         sys.meta_path.insert(0, _finder)
         polyad.__name__ = "torch"  # libraries that patch by name read it
-        vars(polyad)["torch"] = polyad  # PyTorch's module has itself, and a model of transformers finds it there
     if other is not None:
         warn_user(
             f"PyTorch is installed too ({other.origin}); import torch gives polyad until polyad.as_torch.uninstall()",
@@ -105,6 +104,5 @@ def uninstall() -> None:
             return
         sys.meta_path.remove(_finder)
         polyad.__name__ = "polyad"
-        del vars(polyad)["torch"]
         for name in [name for name in sys.modules if name.partition(".")[0] == "torch"]:
             del sys.modules[name]

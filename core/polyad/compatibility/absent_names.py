@@ -132,6 +132,15 @@ BY_PROCESSES = (
         """,
     ),
     *_in("distributed.checkpoint.optimizer", "load_sharded_optimizer_state_dict"),
+    *_in("distributed.algorithms.join", "Join JoinHook Joinable"),
+    *_in("distributed.checkpoint._consolidate_hf_safetensors", "consolidate_safetensors_files"),
+    *_in("distributed.checkpoint.default_planner", "DefaultLoadPlanner DefaultSavePlanner"),
+    *_in("distributed.checkpoint.hf_storage", "HuggingFaceStorageReader HuggingFaceStorageWriter"),
+    *_in("distributed._functional_collectives", "all_to_all_single_autograd wait_tensor"),
+    *_in("distributed.pipelining", "ScheduleGPipe SplitPoint pipeline"),
+    *_in("distributed.tensor._utils", "compute_local_shape_and_global_offset"),
+    *_in("distributed.tensor.experimental", "context_parallel"),
+    *_in("distributed.tensor.placement_types", "_StridedShard"),
     *_in("distributed.checkpoint.format_utils", "dcp_to_torch_save torch_save_to_dcp"),
     *_in("distributed.checkpoint.state_dict_loader", "_load_state_dict load load_state_dict"),
     *_in("distributed.algorithms", "Join JoinHook Joinable"),
@@ -143,7 +152,7 @@ BY_PROCESSES = (
     *_in("distributed.algorithms.model_averaging.averagers", "ModelAverager PeriodicModelAverager"),
     *_in("distributed._composable", "checkpoint contract fully_shard replicate"),
     *_in("distributed._composable.fsdp", "FSDPModule MixedPrecisionPolicy fully_shard"),
-    *_in("distributed._tensor", "DTensor DeviceMesh Partial Replicate Shard distribute_module distribute_tensor"),
+    *_in("distributed._tensor", "DTensor DeviceMesh distribute_module distribute_tensor"),
     *_in("distributed.fsdp.api", "FullStateDictConfig ShardedStateDictConfig ShardingStrategy StateDictType"),
     *_in("distributed.fsdp.fully_sharded_data_parallel", "FullyShardedDataParallel MixedPrecision ShardingStrategy"),
     *_in("distributed.fsdp.sharded_grad_scaler", "ShardedGradScaler"),
@@ -180,7 +189,7 @@ BY_PROCESSES = (
     *_in(
         "distributed.tensor",
         """
-        DTensor Partial Placement Replicate Shard distribute_module distribute_tensor empty full
+        DTensor distribute_module distribute_tensor empty full
         ones rand randn zeros
         """,
     ),

@@ -142,7 +142,7 @@ class NodeDef(NamedTuple):
 
     type: Any
     flatten_fn: Callable[[Any], tuple[Iterable[Any], Any]]
-    unflatten_fn: Callable[[list[Any], Any], Any]
+    unflatten_fn: Callable[[Any, Any], Any]
 
 
 class _Nodes(MutableMapping[Any, NodeDef]):

@@ -75,7 +75,6 @@ def test_it_is_taken_back() -> None:
     as_torch.uninstall()
     as_torch.uninstall()
     assert polyad.__name__ == "polyad"
-    assert not hasattr(polyad, "torch")
     assert not [name for name in sys.modules if name.partition(".")[0] == "torch"]
     assert not [finder for finder in sys.meta_path if type(finder).__module__ == "polyad.as_torch.finding"]
 

@@ -50,6 +50,19 @@ def test_engines_that_nobody_brings():
     assert not dist.is_backend_available("carrier pigeons")
 
 
+def test_questions(monkeypatch):
+    assert dist.group.WORLD is None
+    monkeypatch.delenv("TORCHELASTIC_RUN_ID", raising=False)
+    assert not dist.is_torchelastic_launched()
+    monkeypatch.setenv("TORCHELASTIC_RUN_ID", "7")
+    assert dist.is_torchelastic_launched()
+    with pytest.raises(RuntimeError, match="LOCAL_RANK"):
+        dist.get_node_local_rank()
+    assert dist.get_node_local_rank(3) == 3
+    assert dist.is_mpi_available() == dist.is_gloo_available()
+    assert not dist.is_nccl_available()
+
+
 def test_without_a_group():
     assert dist.is_available()
     assert not dist.is_initialized()
