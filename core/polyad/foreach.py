@@ -48,7 +48,7 @@ def function(name: str) -> Callable[..., Any]:
     if name not in names():
         raise AttributeError(f"module 'polyad' has no attribute {name!r}")
     op = name.removeprefix("_foreach_")
-    special = {"norm": _norm, "powsum": _powsum, "copy_": _copy_}.get(op)
+    special = {"norm": _norms, "powsum": _powsum, "copy_": _copy_}.get(op)
     found: Any = special if special is not None else partial(_map_tensors, op)
     if special is None:
         found.__name__, found.__doc__ = name, f"``Tensor.{op}`` of each tensor of the first list."
@@ -121,7 +121,7 @@ def _apply(op: str, in_place: bool, row: Sequence[Any], options: dict[str, Any])
     return getattr(tensor, f"{op}_" if in_place else op)(*others, **options)
 
 
-def _norm(self: Tensors, ord: float = 2, dtype: Any = None) -> list[Tensor]:
+def _norms(self: Tensors, ord: float = 2, dtype: Any = None) -> list[Tensor]:
     """The norm of each tensor's elements."""
     return [vector_norm(one, ord, dtype=dtype) for one in _checked_list("norm", self)]
 

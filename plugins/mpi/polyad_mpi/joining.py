@@ -27,18 +27,27 @@ def launched() -> bool:
 
 
 @cache
+def library() -> Any:
+    """mpi4py's module, which does not begin MPI yet; None if it is not there, or finds no MPI library."""
+    try:
+        import mpi4py
+
+        mpi4py.rc.initialize = False
+        mpi4py.rc.finalize = False  # a process that ends must not wait for others that may be lost
+        from mpi4py import MPI
+    except (ImportError, RuntimeError):
+        return None
+    return MPI
+
+
+@cache
 def mpi() -> Any:
-    """mpi4py's module; MPI begins when it is first asked for.
+    """The same; MPI begins when it is first asked for.
 
     MPI begins by a call that does not hold Python's lock, as mpi4py's own would: it waits for what the store says,
     which a thread of this process may serve.
     """
-    import mpi4py
-
-    mpi4py.rc.initialize = False
-    mpi4py.rc.finalize = False  # a process that ends must not wait for others that may be lost
-    from mpi4py import MPI
-
+    MPI = library()
     if not MPI.Is_initialized():
         level = ctypes.c_int(MPI.THREAD_MULTIPLE)
         failed = ctypes.CDLL(MPI.__file__).MPI_Init_thread(None, None, level, ctypes.byref(level))

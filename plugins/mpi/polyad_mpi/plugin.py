@@ -13,8 +13,12 @@ if TYPE_CHECKING:
 
 @hookimpl
 def polyad_process_group(name: str) -> type[Engine] | None:
-    """The engine, if it is asked for and mpi4py is installed."""
+    """The engine, if it is asked for, and mpi4py and an MPI library are installed."""
     if name != "mpi" or find_spec("mpi4py") is None:
+        return None
+    from .joining import library
+
+    if library() is None:
         return None
     from .engine import MPIEngine
 

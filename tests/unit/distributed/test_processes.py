@@ -11,7 +11,9 @@ import sys
 
 import pytest
 
-pytest.importorskip("mpi4py")
+import polyad.distributed as dist
+
+pytestmark = pytest.mark.skipif(not dist.is_mpi_available(), reason="no MPI library is installed")
 
 PROGRAMS = pathlib.Path(__file__).with_name("programs.py")
 TESTS = pathlib.Path(__file__).parents[2]

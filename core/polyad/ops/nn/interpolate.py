@@ -303,7 +303,7 @@ def _result_size(input: Tensor, mode: str, size: Any, scale_factor: Any, recompu
             fix="give a number, or a number for each spatial dimension",
         )
     factors: list[float | None] = [None] * count
-    read: Sequence[Any] | None
+    read: list[Any] | tuple[int, ...] | None
     if size is None:
         read = values if all(isinstance(one, Real) and not isinstance(one, bool) for one in values) else None
     else:
