@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import concurrent.futures
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
+from .base.locks import Lock
 from .base.state import warn_user
 from .errors import ArgumentError, PolyadError
 
@@ -117,7 +117,7 @@ def collect_all(futures: Sequence[Future[Any]]) -> Future[list[Future[Any]]]:
     """
     every: Future[list[Future[Any]]] = Future()
     given = every._before = list(futures)
-    open_ones, lock = len(given), threading.Lock()
+    open_ones, lock = len(given), Lock()
     if not given:
         every.set_result(given)
 

@@ -24,11 +24,11 @@ that runs with ``POLYAD_AS_TORCH=1``; ``--disable`` takes it away. A plain ``imp
 from __future__ import annotations
 
 import sys
-import threading
 from importlib.machinery import ModuleSpec, PathFinder
 
 import polyad
 
+from ..base.locks import Lock
 from ..base.state import warn_user
 from ..errors import PolyadError
 from .finding import Finder
@@ -36,7 +36,7 @@ from .finding import Finder
 __all__ = ["AlreadyImported", "install", "is_installed", "uninstall"]
 
 _finder = Finder()
-_installing = threading.Lock()
+_installing = Lock()
 
 
 class AlreadyImported(PolyadError, ImportError):

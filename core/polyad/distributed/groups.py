@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
@@ -60,6 +61,11 @@ class ProcessGroup:
 
     def begin(self, *doing: Any) -> None:
         """Note what the group does now: the name of the call, and dtype and shape of what it is called with."""
+        if _state.forked:
+            raise DistBackendError(
+                f"{doing[0]}: this process was forked from one that belongs to the group, and cannot take part",
+                fix="call it in the process that called init_process_group",
+            )
         self.count += 1
         self.doing = (*doing, self.count)
 
@@ -119,10 +125,20 @@ class _State:
     groups: dict[str, ProcessGroup] = {}  # noqa: RUF012  this process's, by name
     healthy = True
     owns_store = False
+    forked = False
     numbers = itertools.count()
 
 
 _state = _State()
+
+
+def _note_fork() -> None:
+    """In a child: ranks may be asked for, the group works for the parent alone."""
+    _state.forked = _state.default is not None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_note_fork)
 
 
 class group:
@@ -302,8 +318,6 @@ def new_subgroups(
 
 
 def _local_size(world_size: int) -> int:
-    import os
-
     return int(os.environ.get("LOCAL_WORLD_SIZE", world_size))
 
 

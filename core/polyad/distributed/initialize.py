@@ -186,7 +186,7 @@ def init_process_group(
 
 def _leave_at_exit() -> None:
     with contextlib.suppress(Exception):
-        if groups.is_initialized():
+        if groups.is_initialized() and not groups.state().forked:
             destroy_process_group()
 
 

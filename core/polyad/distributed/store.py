@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import socket
-import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from datetime import timedelta
 
+from ..base.locks import Lock
 from ..errors import safe_repr, wrong_type
 from .errors import DistNetworkError, DistStoreError, QueueEmptyError
 from .frames import pack, unpack_from
@@ -176,7 +176,7 @@ class TCPStore(Store):
             self._server = self._serve(port, multi_tenant, master_listen_fd)
             port = self._server.port
         self.port = port
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._number = 0
         self._read = bytearray()
         self._pid = os.getpid()

@@ -18,6 +18,7 @@ ROOT = Path(__file__).parents[3]
 PRIMITIVES = {"Lock", "RLock", "Condition", "Semaphore", "BoundedSemaphore", "Barrier", "Event"}
 ELSEWHERE = {
     "core/polyad/base/locks.py": "makes them",
+    "core/polyad/distributed/watching.py": "of a thread that a fork does not copy",
     "core/polyad/utils/data/workers/process.py": "a worker's own; what a worker forks has nothing to do with them",
     "core/polyad/serialization/source.py": "only where nothing reads at an offset: Windows, which has no fork",
     "backends/polyad_numpy/workers.py": "made anew after a fork, with the threads that they serve, or of one call",

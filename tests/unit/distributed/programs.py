@@ -150,6 +150,19 @@ def other_models(rank, size):
         raise AssertionError("two models were taken for one")
 
 
+def forked(rank, size):
+    """A forked process knows its rank, and cannot take part."""
+    child = os.fork()
+    if not child:
+        try:
+            dist.barrier()
+        except dist.DistBackendError as error:
+            os._exit(7 if dist.get_rank() == rank and "forked" in str(error) else 1)
+        os._exit(2)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    dist.barrier()
+
+
 def lost(rank, size):
     """A process that is killed is named by the others, soon."""
     dist.barrier()

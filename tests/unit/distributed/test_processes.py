@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(not dist.is_mpi_available(), reason="no MPI libr
 PROGRAMS = pathlib.Path(__file__).with_name("programs.py")
 TESTS = pathlib.Path(__file__).parents[2]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")])}
-TOGETHER = ("conformance", "training", "accumulation", "unused", "other_models")
+TOGETHER = ("conformance", "training", "accumulation", "unused", "other_models", "forked")
 
 
 def launch(count: int, *command: str, timeout: int = 240) -> subprocess.CompletedProcess[str]:
