@@ -42,6 +42,8 @@ class GradBucket:
         first = members[0][1]
         self._memory = empty(sum(p.numel() for _, p in members), dtype=first.dtype, device=first.device)
         self._buffer = self._memory
+        self.places = dict(zip((number for number, _ in members), self._views(self._memory)))
+        """Where the gradient of each parameter is, by the parameter's number."""
         self.waiting = len(members)
         self.future: Future[Any] | None = None
 
@@ -65,7 +67,7 @@ class GradBucket:
 
     def gradients(self) -> list[Tensor]:
         """A view of the buffer for each parameter."""
-        return [view for _, view in self.views()]
+        return list(self._views(self._buffer))
 
     def parameters(self) -> list[Tensor]:
         """The parameters."""
@@ -75,12 +77,11 @@ class GradBucket:
         """Whether it is the one that is reduced last."""
         return self._is_last
 
-    def views(self) -> Iterator[tuple[int, Tensor]]:
-        """The number of each parameter in the module, and its view of the buffer."""
+    def _views(self, buffer: Tensor) -> Iterator[Tensor]:
         begin = 0
-        for number, parameter in self._members:
+        for _, parameter in self._members:
             end = begin + parameter.numel()
-            yield number, self._buffer[begin:end].view(parameter.shape)
+            yield buffer[begin:end].view(parameter.shape)
             begin = end
 
 
@@ -103,6 +104,7 @@ class Reducer:
         self._group, self._bucket_bytes = group, bucket_bytes
         self.find_unused, self._as_views = find_unused, as_views
         self.enabled = True
+        self._is_alone = dist.get_world_size(group) == 1  # the mean over one process is what is there
         self._hook: Hook = allreduce_hook
         self._hook_state: Any = group
         self._buckets: list[GradBucket] = []
@@ -119,6 +121,7 @@ class Reducer:
 
     def set_hook(self, hook_state: Any, hook: Hook) -> None:
         """Reduce by *hook* from now on."""
+        self._is_alone = False
         self._hook, self._hook_state = hook, hook_state
 
     def _make_buckets(self) -> None:
@@ -182,15 +185,17 @@ class Reducer:
             )
         self._reached.add(number)
         bucket = self._bucket_of[number]
-        with no_grad():
-            view = next(view for which, view in bucket.views() if which == number)
-            if gradient is None:
-                view.zero_()
-            elif gradient is not view:
-                view.copy_(gradient)
+        if not self._is_alone:
+            with no_grad():
+                place = bucket.places[number]
+                if gradient is None:
+                    place.zero_()
+                elif gradient is not place:
+                    place.copy_(gradient)
         bucket.waiting -= 1
         while self._begun < len(self._buckets) and not self._buckets[self._begun].waiting:
-            self._begin(self._buckets[self._begun])
+            if not self._is_alone:
+                self._begin(self._buckets[self._begun])
             self._begun += 1
 
     def _begin(self, bucket: GradBucket) -> None:
@@ -210,24 +215,28 @@ class Reducer:
                     self._gradient_is_there(number, self._parameters[number].grad)
         if self._begun < len(self._buckets):
             return  # some parameters were not reached: `expect_backward` tells
+        if not self._is_alone:
+            self._give_all(used)
+        self._expected = False
+        self._reset()
+
+    def _give_all(self, used: list[bool] | None) -> None:
         with no_grad():
             for bucket in self._buckets:
                 assert bucket.future is not None
                 result = bucket.future.wait()
                 bucket.take(result[0] if isinstance(result, (list, tuple)) else result)
-                for number, view in bucket.views():
+                for number, place in bucket.places.items():
                     if used is None or used[number]:
-                        self._give(self._parameters[number], view)
-        self._expected = False
-        self._reset()
+                        self._give(self._parameters[number], place)
 
-    def _give(self, parameter: Tensor, view: Tensor) -> None:
+    def _give(self, parameter: Tensor, place: Tensor) -> None:
         if self._as_views:
-            parameter.grad = view
+            parameter.grad = place
         elif parameter.grad is None:
-            parameter.grad = view.clone()
+            parameter.grad = place.clone()
         else:
-            parameter.grad.copy_(view)
+            parameter.grad.copy_(place)
 
     def _used_anywhere(self) -> list[bool]:
         """Whether each parameter was reached in any process."""
