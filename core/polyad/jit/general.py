@@ -184,8 +184,9 @@ class _Generalising:
             self.capture(sizes)
         if len(rows) == 1 and not self.data:
             self.look_for_data()
-        large = {} if self.data or few else self.large()
-        if large and large not in rows:
+        for large in [] if self.data or few else self.large():
+            if large in rows:
+                continue
             try:
                 self.capture(large)
             except BakedSize:
@@ -231,20 +232,23 @@ class _Generalising:
     def unifying(self) -> Unifying:
         return Unifying(self.captures, self.twins, self.symbols, self.dims, self.ranges)
 
-    def large(self) -> dict[str, int]:
+    def large(self) -> list[dict[str, int]]:
         """Sizes that would take too much time and memory with data; none if the captures differ as it is. All symbols
-        together must still be sizes of a tensor; a call that is repeated over time is so in Python, too.
+        together must still be sizes of a tensor; a call that is repeated over time is so in Python, too. Those of
+        several symbols lie far apart, and once in the other order, so that what follows one symbol fits no other.
         """
         first, others = self.captures[0][0], [graph for graph, _ in self.captures[1:]]
         if any(called_ops(other) != called_ops(first) for other in others):
-            return {}
+            return []
         repeats = any(argument_lengths(other) != argument_lengths(first) for other in others)
         largest = 64 if repeats else int(2 ** (50 / (len(self.example) + 2))) // 2 * 2
-        found = {}
-        for at, name in enumerate(self.example):
-            most = self.ranges.get(name, (0, None))[1]
-            found[name] = largest + 2 * at + 1 if most is None else min(most, largest + 2 * at + 1)
-        return self.followed(found)
+        sizes = [int(largest * 0.83**at) // 2 * 2 + 1 for at in range(len(self.example))]
+        found = []
+        for order in (sizes,) if len(sizes) == 1 else (sizes, sizes[::-1]):
+            ends = {name: self.ranges.get(name, (0, None))[1] for name in self.example}
+            limited = {name: size if ends[name] is None else min(ends[name], size) for name, size in zip(ends, order)}
+            found.append(self.followed(limited))
+        return found
 
     def rows(self) -> list[dict[str, int]]:
         """The sizes to capture: of the example, with another size of each symbol, and with others of all."""

@@ -305,3 +305,22 @@ def test_dimensions_by_which_a_function_decides_are_told() -> None:
         jit.BakedValueWarning, match=r"dim 0 of x stays 4, since .* another capture has mul here \(test_gen"
     ):
         jit.generalise(lambda x: x * 2 if x.shape[0] > 4 else x + 1, (polyad.ones(4),), dims="auto")
+
+
+APART: dict[str, Callable[[polyad.Tensor], polyad.Tensor]] = {
+    "half of a width": lambda x: x[:, : x.shape[1] // 2].reshape(x.shape[0], -1),
+    "a third of a batch": lambda x: x[: (x.shape[0] + 2) // 3],
+    "half of all": lambda x: x.reshape(-1)[: x.shape[0] * x.shape[1] // 2],
+    "sizes of new tensors": lambda x: polyad.zeros(x.shape[1] // 4 + 1, x.shape[0] // 2),
+    "amounts of padding": lambda x: F.pad(x, (x.shape[0] // 2, x.shape[1] - 1)),
+}
+
+
+@pytest.mark.parametrize("example", [(4, 6), (6, 6), (2, 10)])
+@pytest.mark.parametrize("case", APART)
+def test_what_follows_one_symbol_fits_no_other(case: str, example: tuple[int, int]) -> None:
+    function = APART[case]
+    graph = jit.generalise(function, (polyad.rand(example),), dims={"x": {0: "batch", 1: "width"}})
+    for shape in [(3, 9), (8, 5), (11, 30), (17, 4)]:
+        given = polyad.rand(shape)
+        alike(graph(given), function(given))
