@@ -101,9 +101,9 @@ BY_PROCESSES = (
         "distributed",
         """
         AllToAllOptions AllreduceCoalescedOptions AllreduceOptions BackendConfig
-        BarrierOptions BroadcastOptions DebugLevel DeviceMesh GatherOptions GroupName
+        BarrierOptions BroadcastOptions DeviceMesh GatherOptions GroupName
         ProcessGroupGloo ReduceOptions ReduceScatterOptions ScatterOptions breakpoint
-        get_backend_config get_debug_level get_default_backend_for_device
+        get_backend_config
         init_device_mesh record_comm shrink_group
         """,
     ),

@@ -48,10 +48,14 @@ from .errors import (
     DistStoreError as DistStoreError,
     QueueEmptyError as QueueEmptyError,
 )
+from .grad_bucket import GradBucket as GradBucket
 from .groups import (
+    DebugLevel as DebugLevel,
     GroupMember as GroupMember,
     ProcessGroup as ProcessGroup,
     get_backend as get_backend,
+    get_debug_level as get_debug_level,
+    get_default_backend_for_device as get_default_backend_for_device,
     get_global_rank as get_global_rank,
     get_group_rank as get_group_rank,
     get_pg_count as get_pg_count,
@@ -63,6 +67,8 @@ from .groups import (
     new_group as new_group,
     new_subgroups as new_subgroups,
     new_subgroups_by_enumeration as new_subgroups_by_enumeration,
+    set_debug_level as set_debug_level,
+    set_debug_level_from_env as set_debug_level_from_env,
     split_group as split_group,
 )
 from .objects import (

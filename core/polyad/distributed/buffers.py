@@ -72,7 +72,7 @@ def _reached(group: ProcessGroup, tensor: Tensor) -> bool:
 def _fresh(group: ProcessGroup, count: int, dtype: DType, like: Tensor) -> Tensor:
     """Memory that the engine reaches; on the device of *like*, if that is one."""
     device = like.device if _reached(group, like) else "cpu"
-    if device == "cpu":
+    if not _reached(group, like):
         _staged["bytes"] += count * dtype.itemsize
     return empty(count, dtype=dtype, device=device)
 

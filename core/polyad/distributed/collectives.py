@@ -6,16 +6,17 @@ wait and return None. A process that is no member of *group* gets None and takes
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
 
 from ..errors import ArgumentError, ShapeError, wrong_type
-from ..history.grad_mode import no_grad
 from ..tensor import Tensor
 from .buffers import Outgoing, Receiving, check_alike, check_count, check_tensor, check_tensors
 from .engine import Operation
-from .groups import ProcessGroup, get_group_rank, resolve
+from .errors import DistBackendError
+from .groups import ProcessGroup, get_group_rank, resolve, store_of
 from .reduce_ops import ReduceOp
 from .work import Work
 
@@ -38,6 +39,7 @@ def start(
     listed = operations if isinstance(operations, list) else [operations]
     work = Work(group, listed, finish, keep, result)
     if async_op:
+        group.unfinished.add(work)
         return work
     work.wait()
     return None
@@ -377,13 +379,20 @@ def together(group: ProcessGroup, works: list[Work], async_op: bool = True) -> W
 # -------------------------------------------------------------------------------------------------------------- barrier
 
 
-def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None) -> Work | None:
-    """Wait until all processes of *group* have come to this call."""
+def barrier(
+    group: Any = None, async_op: bool = False, device_ids: Any = None, timeout: timedelta | None = None
+) -> Work | None:
+    """Wait until all processes of *group* have come to this call, at most *timeout* or the group's."""
     members = resolve(group, "barrier")
     if members is None:
         return None
     members.begin("barrier")
-    return start(members, members.engine.barrier(), async_op)
+    work = Work(members, [members.engine.barrier()])
+    if async_op:
+        members.unfinished.add(work)
+        return work
+    work.wait(timeout)
+    return None
 
 
 def monitored_barrier(group: Any = None, timeout: timedelta | None = None, wait_all_ranks: bool = False) -> None:
@@ -396,6 +405,22 @@ def monitored_barrier(group: Any = None, timeout: timedelta | None = None, wait_
     if members is None:
         return
     members.begin("monitored_barrier")
-    work = Work(members, [members.engine.barrier()])
-    with no_grad():
-        work.wait(timeout)
+    members.monitored += 1
+    seconds = members.seconds if timeout is None else timeout.total_seconds()
+    store, name = store_of(members), f"monitored {members.group_name} {members.monitored}"
+    store.set(f"{name}/{members.rank()}", "here")
+    if members.rank() == 0:
+        missing = list(range(1, members.size()))
+        end = time.monotonic() + seconds
+        while missing and time.monotonic() < end:
+            missing = [rank for rank in missing if not store.check([f"{name}/{rank}"])]
+            time.sleep(0.01 if missing else 0)
+        shown = [members.global_rank(rank) for rank in (missing if wait_all_ranks else missing[:1])]
+        said = f"Rank {', '.join(map(str, shown))} failed to pass monitoredBarrier in {seconds * 1000:.0f} ms"
+        store.set(name, said if missing else "")
+        said = said if missing else ""
+    else:
+        store.wait([name], timedelta(seconds=seconds + 10))
+        said = store.get(name).decode()
+    if said:
+        raise DistBackendError(f"monitored_barrier: {said}", fix="see what these processes do")

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import itertools
 import os
+import time
 from collections.abc import Sequence
 from datetime import timedelta
+from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ArgumentError, wrong_type
@@ -17,10 +19,14 @@ from .errors import DistBackendError
 
 if TYPE_CHECKING:
     from .engine import Engine, World
+    from .store import Store
     from .watching import Watcher
+    from .work import Work
 
 __all__ = [
-    "GroupMember", "ProcessGroup", "destroy_group", "get_backend", "get_global_rank", "get_group_rank", "get_pg_count",
+    "DebugLevel", "GroupMember", "ProcessGroup", "destroy_group", "get_backend", "get_debug_level",
+    "get_default_backend_for_device", "get_global_rank", "get_group_rank", "get_pg_count", "set_debug_level",
+    "set_debug_level_from_env",
     "get_process_group_ranks", "get_rank", "get_world_size", "group", "is_initialized", "new_group", "new_subgroups",
     "new_subgroups_by_enumeration", "resolve", "split_group",
 ]  # fmt: skip
@@ -40,8 +46,13 @@ class ProcessGroup:
         """The name by which the engine was asked for."""
         self.seconds = timeout.total_seconds()
         self.doing: tuple[Any, ...] = ()
-        self.count = 0
-        """How many operations were begun."""
+        self.count = self.ended = 0
+        """How many operations were begun, and the number of the last one that has ended."""
+        self.unfinished: set[Work] = set()
+        """Operations that nobody waits for: their memory is the engine's until they have ended."""
+        self.monitored = 0
+        """How many monitored barriers were begun: by all members alike, as `count` is not."""
+        self.closed = False
 
     def rank(self) -> int:
         """The rank of this process in the group."""
@@ -66,8 +77,57 @@ class ProcessGroup:
                 f"{doing[0]}: this process was forked from one that belongs to the group, and cannot take part",
                 fix="call it in the process that called init_process_group",
             )
+        if self.closed:
+            raise ArgumentError(f"{doing[0]}: the group was destroyed", fix="make another by new_group")
+        for work in list(self.unfinished):
+            work.is_completed()
         self.count += 1
         self.doing = (*doing, self.count)
+        _state.latest = self
+        if _state.debug == "DETAIL":
+            self._compare_calls()
+
+    def _compare_calls(self) -> None:
+        """Raise unless all members make the same call; for messages, which have two sides, nothing is compared."""
+        if self.doing[0].startswith(("send", "recv")) or self.size() == 1:
+            return
+        mine = describe(self.doing)
+        texts = self._exchange(mine)
+        others = {self.ranks[at]: text for at, text in enumerate(texts) if text != mine}
+        if others:
+            raise DistBackendError(
+                f"{self.doing[0]}: the ranks make other calls",
+                notes={f"rank {get_rank()}": mine, **{f"rank {rank}": text for rank, text in others.items()}},
+                fix="let all ranks call the same operations in one order, with one dtype and shape",
+            )
+
+    def _exchange(self, text: str) -> list[str]:
+        """The texts of all members."""
+        from ..base.dtypes import uint8
+        from ..functions import tensor, zeros
+        from .work import Work
+
+        data = text.encode()[:_CALL_BYTES].ljust(_CALL_BYTES)
+        sent, received = tensor(list(data), dtype=uint8), zeros(_CALL_BYTES * self.size(), dtype=uint8)
+        Work(self, [self.engine.all_gather(received, sent)]).wait()
+        found = bytes(received.tolist())
+        return [
+            found[at : at + _CALL_BYTES].decode("utf-8", "replace").rstrip() for at in range(0, len(found), _CALL_BYTES)
+        ]
+
+    def end(self, work: Work, doing: tuple[Any, ...]) -> None:
+        """Note that an operation has ended."""
+        self.unfinished.discard(work)
+        if doing:
+            self.ended = max(self.ended, doing[-1])
+
+    def close(self, healthy: bool) -> None:
+        """Let go of the engine."""
+        self.closed = True
+        self.engine.close(healthy and not self.unfinished)
+
+    def __deepcopy__(self, memo: Any) -> ProcessGroup:
+        return self  # there is one
 
     def lost(self) -> dict[int, str]:
         """The members that are lost, and why."""
@@ -111,6 +171,10 @@ def describe(doing: tuple[Any, ...]) -> str:
     return f"{name}{shown}, operation {number}"
 
 
+_CALL_BYTES = 128
+"""How much of a call's description is compared."""
+
+
 class _NonMember:
     """What `new_group` gives a process that is no member."""
 
@@ -124,9 +188,13 @@ class _State:
     default: ProcessGroup | None = None
     groups: dict[str, ProcessGroup] = {}  # noqa: RUF012  this process's, by name
     healthy = True
+    latest: ProcessGroup | None = None
+    """The group whose operation was begun last."""
+    debug = os.environ.get("TORCH_DISTRIBUTED_DEBUG", "OFF").upper()
     owns_store = False
     forked = False
     numbers = itertools.count()
+    names: set[str] = set()  # noqa: RUF012  of all groups that were ever made
 
 
 _state = _State()
@@ -157,16 +225,23 @@ class GroupMember:
 def set_default(default: ProcessGroup | None, world: World | None, watcher: Watcher | None) -> None:
     """Enter or leave the world."""
     _state.default, _state.world, _state.watcher = default, world, watcher
-    _state.healthy = True
+    _state.healthy, _state.latest = True, None
     _state.groups = {} if default is None else {default.group_name: default}
     _state.numbers = itertools.count()
     group.WORLD = GroupMember.WORLD = default
 
 
+def expect(world: World, watcher: Watcher | None) -> None:
+    """Note the world that is about to be entered, so that its processes can be waited for."""
+    _state.world, _state.watcher = world, watcher
+
+
 def current() -> str:
     """What this process does, for others to see."""
-    busy = [one for one in _state.groups.values() if one.doing]
-    return describe(max(busy, key=lambda one: one.count).doing) if busy else ""
+    latest = _state.latest
+    if latest is None or not latest.doing:
+        return ""
+    return f"{'after ' if latest.ended >= latest.count else ''}{describe(latest.doing)}"
 
 
 def resolve(one: Any, function: str) -> ProcessGroup | None:
@@ -244,9 +319,71 @@ def get_group_rank(group: ProcessGroup, global_rank: int) -> int:
     return ranks.index(global_rank)
 
 
+def get_default_backend_for_device(device: Any) -> str:
+    """The name of the engine for tensors on a device: "mpi" for all, through the host where it has to be.
+
+    >>> import polyad.distributed as dist
+    >>> dist.get_default_backend_for_device("cpu")
+    'mpi'
+    """
+    return "mpi"
+
+
+class DebugLevel(Enum):
+    """How much is checked: with DETAIL, that all processes make the same calls."""
+
+    OFF = 0
+    INFO = 1
+    DETAIL = 2
+
+
+def get_debug_level() -> DebugLevel:
+    """What TORCH_DISTRIBUTED_DEBUG of the environment, or `set_debug_level`, says.
+
+    >>> import polyad.distributed as dist
+    >>> dist.get_debug_level().name
+    'OFF'
+    """
+    return DebugLevel[_state.debug] if _state.debug in DebugLevel.__members__ else DebugLevel.OFF
+
+
+def set_debug_level(level: DebugLevel) -> None:
+    """Check as much as *level* says from now on; all processes call this."""
+    _state.debug = level.name
+
+
+def set_debug_level_from_env() -> None:
+    """Check as much as TORCH_DISTRIBUTED_DEBUG says."""
+    _state.debug = os.environ.get("TORCH_DISTRIBUTED_DEBUG", "OFF").upper()
+
+
 def get_pg_count() -> int:
     """How many groups this process has made or entered."""
     return len(_state.groups)
+
+
+def meet(what: str, members: Sequence[int], seconds: float) -> None:
+    """Wait in the store until all *members* have come to *what*: engines that block may then do so.
+
+    Raises DistBackendError if one is lost, or does not come in time.
+    """
+    world, default = _state.world, _state.default
+    assert world is not None
+    begin, key, pause = time.monotonic(), f"polyad/{what}", 0.0005
+    before = (world.store.add(key, 1) - 1) // len(members) * len(members)  # those of another time
+    while (here := world.store.add(key, 0) - before) < len(members):
+        elapsed = time.monotonic() - begin
+        lost = {} if _state.watcher is None else {r: w for r, w in _state.watcher.lost.items() if r in members}
+        if lost or elapsed > seconds:
+            if default is not None:
+                raise default.failure(default.doing, lost, elapsed)
+            raise DistBackendError(
+                f"init_process_group: {here} of {len(members)} processes came in {elapsed:.0f} s",
+                notes={f"rank {rank}": f"lost: {why}" for rank, why in lost.items()},
+                fix="see why the others ended, or did not start",
+            )
+        time.sleep(pause)
+        pause = min(0.02, pause * 2)
 
 
 def new_group(
@@ -257,6 +394,7 @@ def new_group(
     use_local_synchronization: bool = False,
     group_desc: str | None = None,
     device_id: Any = None,
+    sort_ranks: bool = True,
 ) -> Any:
     """A group of the processes *ranks*, all by default; every process of the world calls this, in the same order.
 
@@ -265,6 +403,7 @@ def new_group(
         timeout: of its operations; that of the world by default.
         backend: None or the engine of the world, which is what the group has.
         use_local_synchronization: only the members call it, and no process calls for two groups at once.
+        sort_ranks: number the members by their ranks, not in the order that is given.
         pg_options, group_desc, device_id: taken for programs written for PyTorch.
 
     Returns:
@@ -275,7 +414,7 @@ def new_group(
     """
     world = resolve(None, "new_group")
     assert world is not None
-    members = list(range(world.size())) if ranks is None else sorted(ranks)
+    members = list(range(world.size())) if ranks is None else sorted(ranks) if sort_ranks else list(ranks)
     if any(isinstance(rank, bool) or not isinstance(rank, int) for rank in members):
         raise wrong_type("new_group", "ranks", ranks, "a list of ints")
     if len(set(members)) != len(members) or not all(0 <= rank < world.size() for rank in members) or not members:
@@ -291,7 +430,13 @@ def new_group(
     if world.rank() not in members:
         return GroupMember.NON_GROUP_MEMBER
     limit = timedelta(seconds=world.seconds) if timeout is None else timeout
-    made = ProcessGroup(world.engine.split(members, number), members, f"{number}", limit, backend or world.asked)
+    made_before = sum(name.partition(".")[0] == str(number) for name in _state.names)
+    name = f"{number}.{made_before}"
+    _state.names.add(name)
+    world.begin(f"new_group of ranks {members}")
+    meet(f"group {name} of {members}", members, limit.total_seconds())
+    made = ProcessGroup(world.engine.split(members, number), members, name, limit, backend or world.asked)
+    world.ended = world.count
     _state.groups[made.group_name] = made
     return made
 
@@ -351,7 +496,13 @@ def split_group(
 def destroy_group(one: ProcessGroup) -> None:
     """Let go of a group that is not the world."""
     if _state.groups.pop(one.group_name, None) is not None:
-        one.engine.close(_state.healthy)
+        one.close(_state.healthy)
+
+
+def store_of(group: ProcessGroup) -> Store:
+    """The store that the members of *group* share."""
+    assert _state.world is not None
+    return _state.world.store
 
 
 def state() -> _State:

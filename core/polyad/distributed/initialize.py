@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
-import contextlib
 import os
 import socket
 import warnings
@@ -68,11 +66,13 @@ def find_engine(name: str) -> EngineMaker | None:
     if name in Backend._makers:
         return Backend._makers[name]
     for plugin in entry_points.entry_points(entry_points.PLUGIN_GROUP):
-        with contextlib.suppress(Exception):  # a broken plug-in is the doctor's matter
+        try:
             hooks = entry_points.hooks(entry_points.PLUGIN_GROUP, plugin)
-            maker: EngineMaker | None = hooks.polyad_process_group(name=name)
-            if maker is not None:
-                return maker
+        except Exception:  # a plug-in that cannot be loaded is the doctor's matter
+            continue
+        maker: EngineMaker | None = hooks.polyad_process_group(name=name)
+        if maker is not None:
+            return maker
     return None
 
 
@@ -144,9 +144,9 @@ def init_process_group(
         group_name, pg_options, device_id: taken for programs written for PyTorch.
 
     Raises:
-        ValueError: called twice, or rank and world_size do not fit or are not known.
+        ValueError: called twice, no engine of that name, or rank and world_size do not fit or are not known.
         RuntimeError (DistNetworkError): the others cannot be reached, or two have the same rank.
-        ImportError: the engine's package is not installed.
+        RuntimeError (DistBackendError): the others do not come in time, or one ends.
 
     >>> import polyad.distributed as dist
     >>> dist.init_process_group("mpi", store=dist.HashStore(), rank=0, world_size=1)  # doctest: +SKIP
@@ -172,22 +172,18 @@ def init_process_group(
     if isinstance(world.store, TCPStore):
         watcher = Watcher(world.store, world.rank, world.size, groups.current)
     try:
+        groups.expect(world, watcher)
+        groups.meet("all processes", range(world.size), limit.total_seconds())
         engine = maker(world)
     except BaseException:
         if watcher is not None:
             watcher.close()
+        groups.set_default(None, None, None)
         raise
     if world.rank == 0 and backend is not None and str(backend).lower() == "gloo":
         warnings.warn(f'init_process_group: "gloo" is served by "{engine.name}"', stacklevel=2)
     default = ProcessGroup(engine, range(world.size), "0", limit, "" if backend is None else str(backend).lower())
     groups.set_default(default, world, watcher)
-    atexit.register(_leave_at_exit)
-
-
-def _leave_at_exit() -> None:
-    with contextlib.suppress(Exception):
-        if groups.is_initialized() and not groups.state().forked:
-            destroy_process_group()
 
 
 def destroy_process_group(group: ProcessGroup | None = None) -> None:
@@ -202,7 +198,7 @@ def destroy_process_group(group: ProcessGroup | None = None) -> None:
     for one in [*known.groups.values()]:
         if one is not found:
             groups.destroy_group(one)
-    found.engine.close(known.healthy)
+    found.close(known.healthy)
     if known.watcher is not None:
         known.watcher.close()
     store = known.world.store if known.world is not None else None

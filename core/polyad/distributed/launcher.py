@@ -28,7 +28,7 @@ class Program:
     """What is started, and how many times.
 
     Attributes:
-        command: the program and its arguments; ``{local_rank}`` is not replaced in it.
+        command: the program and its arguments.
         count: processes on this machine.
         first_rank, world_size: the rank of the first one, and how many there are on all machines.
         node_rank: the number of this machine.
@@ -38,6 +38,7 @@ class Program:
         redirects, tee: streams of a local rank that go to a file alone, or are printed with its name, too: 1 for
             stdout, 2 for stderr, 3 for both.
         shown: local ranks whose output is printed; all if empty.
+        role: the name of the processes in prefixed output.
     """
 
     command: Sequence[str]

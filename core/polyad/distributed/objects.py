@@ -156,6 +156,8 @@ def recv_object_list(
     """Receive a list of objects from process *src*, or from any, in place; the rank of the sender."""
     sizes = empty(len(object_list), dtype=int64)
     source = recv(sizes, src, group, 0, group_src)
+    if source < 0:
+        return source
     data = empty(int(sizes.sum()), dtype=uint8)
     recv(data, source, group, 0)
     _take_apart(object_list, data, sizes)

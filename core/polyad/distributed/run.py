@@ -16,6 +16,7 @@ import shutil
 import signal
 import socket
 import sys
+import tempfile
 import uuid
 from collections.abc import Callable, Sequence
 from datetime import timedelta
@@ -41,7 +42,12 @@ def parser(prog: str = "python -m polyad.distributed.run") -> argparse.ArgumentP
     add("nproc-per-node", default="1", help='processes on this machine: a number, "cpu", "gpu" or "auto"')
     add("node-rank", type=int, default=0, help="number of this machine, from 0 on")
     add("master-addr", default="127.0.0.1", help="address of machine 0")
-    add("master-port", type=int, default=29500, help="port of machine 0 at which processes meet; 0 is a free one")
+    add(
+        "master-port",
+        type=int,
+        default=None,
+        help="port of machine 0 at which processes meet; on one machine a free one",
+    )
     add("rdzv-backend", default="static", help='"static" or "c10d": machines meet at --rdzv-endpoint')
     add("rdzv-endpoint", default="", help="host:port of one of the machines")
     add("rdzv-id", default="none", help="name of the run")
@@ -73,12 +79,32 @@ def launch(options: argparse.Namespace, per_process: Callable[[int], Sequence[st
     try:
         count, nodes = _processes_here(options.nproc_per_node), _nodes(options.nnodes)
         log_dir = Path(options.log_dir) if options.log_dir else None
+        if log_dir is None and options.redirects != "0":
+            log_dir = Path(tempfile.mkdtemp(prefix="polyad_run_"))
         meeting = _Meeting(options, nodes)
         redirects, tee = _streams(options.redirects), _streams(options.tee)
     except (ArgumentError, DistNetworkError, ValueError) as error:
         _say(str(error))
         return 2
     signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        return _run(options, count, nodes, meeting, log_dir, redirects, tee, per_process)
+    except _Ended as ended:
+        return 128 + ended.number
+    except KeyboardInterrupt:
+        return 130
+
+
+def _run(
+    options: argparse.Namespace,
+    count: int,
+    nodes: int,
+    meeting: _Meeting,
+    log_dir: Path | None,
+    redirects: Callable[[int], int],
+    tee: Callable[[int], int],
+    per_process: Callable[[int], Sequence[str]],
+) -> int:
     for attempt in range(options.max_restarts + 1):
         host, port = meeting.place(attempt)
         run_id = options.rdzv_id if options.rdzv_id != "none" else uuid.uuid4().hex[:8]
@@ -112,8 +138,15 @@ def _say(text: str) -> None:
     sys.stderr.flush()
 
 
+class _Ended(BaseException):
+    """The launcher was asked to end, by a signal."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
+    raise _Ended(number)
 
 
 def _command(options: argparse.Namespace) -> list[str]:
@@ -196,17 +229,9 @@ class _Meeting:
                 self._store.set(key, f"{host} {_free_port()}")
             host, port = self._store.get(key).decode().split()
             return host, int(port)
-        if self._nodes == 1 and (options.standalone or options.master_port == 0 or _is_taken(options.master_port)):
+        if self._nodes == 1 and (options.standalone or not options.master_port):
             return "127.0.0.1", _free_port()
-        return options.master_addr, options.master_port
-
-
-def _is_taken(port: int) -> bool:
-    try:
-        socket.create_server(("", port)).close()
-    except OSError:
-        return True
-    return False
+        return options.master_addr, options.master_port or 29500
 
 
 if __name__ == "__main__":

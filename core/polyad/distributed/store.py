@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import socket
 import time
 from abc import ABC, abstractmethod
@@ -17,6 +16,8 @@ from .key_values import CHANGING, KeyValues
 from .store_server import StoreServer
 
 __all__ = ["FileStore", "HashStore", "PrefixStore", "Store", "TCPStore"]
+
+_LOOPBACK = ("127.0.0.1", "localhost")
 
 DEFAULT_TIMEOUT = timedelta(seconds=300)
 
@@ -179,7 +180,6 @@ class TCPStore(Store):
         self._lock = Lock()
         self._number = 0
         self._read = bytearray()
-        self._pid = os.getpid()
         self._end = self._connect()
         if wait_for_workers and world_size is not None:
             self._await_workers(world_size)
@@ -189,7 +189,7 @@ class TCPStore(Store):
             return self._servers[port]
         try:
             listening = None if descriptor is None else socket.socket(fileno=descriptor)
-            server = StoreServer("", port, listening)
+            server = StoreServer(self.host if self.host in _LOOPBACK else "", port, listening)
         except OSError as error:
             raise DistNetworkError(
                 f"TCPStore: port {port} cannot be listened at: {error.strerror or error}",
@@ -254,8 +254,11 @@ class TCPStore(Store):
     def _answer(self, number: bytes, end: float) -> list[bytes]:
         while True:
             while (fields := unpack_from(self._read)) is not None:
-                if fields[0] == number:  # others came too late for who asked
-                    return fields[1:]
+                if fields[0] != number:  # it came too late for who asked
+                    continue
+                if fields[1]:
+                    raise DistStoreError(f"Store.{fields[1].decode()}", fix="see what the key was set to")
+                return fields[2:]
             self._end.settimeout(max(end - time.monotonic(), 0.001))
             chunk = self._end.recv(1 << 16)
             if not chunk:

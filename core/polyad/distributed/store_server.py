@@ -62,6 +62,7 @@ class StoreServer:
         self._waiting: list[tuple[_Connection, bytes, Callable[[], list[bytes] | None]]] = []
         self._members: dict[int, _Member] = {}
         self._lost: dict[int, str] = {}
+        self._run = b""
         self._pmi_name = f"kvs_{uuid.uuid4().hex[:16]}"  # unique on a machine: MPICH names shared memory after it
         self._pmi_values: dict[str, str] = {}
         self._pmi_sizes: dict[_Connection, int] = {}
@@ -106,8 +107,12 @@ class StoreServer:
         self._selector.close()
 
     def _accept(self) -> None:
-        with contextlib.suppress(OSError):
+        try:
             end, _ = self._listening.accept()
+        except OSError:
+            time.sleep(0.01)  # no descriptor is free; the client waits
+            return
+        with contextlib.suppress(OSError):
             end.setblocking(False)
             with contextlib.suppress(OSError):
                 end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -152,8 +157,9 @@ class StoreServer:
             self._pmi_barrier.remove(client)
         if client.rank is not None:
             self._members.pop(client.rank, None)
-            if not client.said_bye:
-                self._lost[client.rank] = "its process has ended"
+            self._lost[client.rank] = "it left by destroy_process_group" if client.said_bye else "its process has ended"
+            for waiting in self._pmi_barrier:  # MPI would wait for ever
+                self._drop(waiting)
 
     # --------------------------------------------------------------------------------------------------- requests
 
@@ -167,14 +173,15 @@ class StoreServer:
             outcome = (
                 self._values.carry_out(name, operands) if about_members is None else about_members(client, *operands)
             )
-        except TypeError as error:
-            raise ValueError("operands that do not fit the command") from error
+        except (TypeError, ValueError) as error:
+            self._send(client, pack(number, f"{name}: {error}".encode()))
+            return
         if callable(outcome):
             if (ready := outcome()) is None:
                 self._waiting.append((client, number, outcome))
                 return
             outcome = ready
-        self._send(client, pack(number, *outcome))
+        self._send(client, pack(number, b"", *outcome))
         self._wake_waiting()
 
     def _wake_waiting(self) -> None:
@@ -184,17 +191,20 @@ class StoreServer:
                 still.append((client, number, ready))
             else:
                 try:
-                    self._send(client, pack(number, *answer))
+                    self._send(client, pack(number, b"", *answer))
                 except OSError:
                     pass  # its next event drops it
         self._waiting = still
 
     # ---------------------------------------------------------------------------------------------------- members
 
-    def _do_hello(self, client: _Connection, rank: bytes, size: bytes) -> list[bytes]:
-        """Take a process in; one field: empty, or why not."""
+    def _do_hello(self, client: _Connection, rank: bytes, size: bytes, run: bytes) -> list[bytes]:
+        """Take a process in; one field: empty, or why not. *run* is the name of the launcher's run."""
         number, count = int(rank), int(size)
         sizes = {member.size for member in self._members.values()}
+        self._run = run if not self._members else self._run
+        if run != self._run:
+            return [b"it belongs to another run; two programs meet at one port"]
         if number in self._members:
             return [b"rank %d is there already: two processes were given the same rank" % number]
         if sizes - {count}:
@@ -233,7 +243,8 @@ class StoreServer:
             if len(self._pmi_barrier) == self._pmi_sizes.get(client):
                 waiting, self._pmi_barrier = self._pmi_barrier, []
                 for each in waiting:
-                    self._send(each, b"cmd=barrier_out rc=0\n")
+                    with contextlib.suppress(OSError):  # gone meanwhile
+                        self._send(each, b"cmd=barrier_out rc=0\n")
             return
         if command == "init":
             self._pmi_sizes[client] = int(words.get("size", "0")) or self._pmi_size()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
 from collections.abc import Callable
 from datetime import timedelta
@@ -41,7 +42,9 @@ class Watcher:
     def __init__(self, store: TCPStore, rank: int, size: int, doing: Callable[[], str]) -> None:
         self._store, self._rank, self._doing = store.clone(), rank, doing
         self._store.set_timeout(timedelta(seconds=30))
-        (refused,) = self._store._request("hello", b"%d" % rank, b"%d" % size)
+        (refused,) = self._store._request(
+            "hello", b"%d" % rank, b"%d" % size, os.environ.get("TORCHELASTIC_RUN_ID", "").encode()
+        )
         if refused:
             raise DistNetworkError(
                 f"init_process_group: rank {rank} of {size} is not taken in: {refused.decode()}",

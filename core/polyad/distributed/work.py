@@ -24,6 +24,9 @@ _YIELDING = 0.002
 _SLEEPS = ((0.1, 5e-5), (1.0, 2e-4), (float("inf"), 1e-3))
 """Until how many seconds it sleeps how long."""
 
+_GRACE = 1.0
+"""Seconds for which an operation may still end after a process of its group is lost."""
+
 _LOOKS = 0.25
 """Seconds between two looks at who is lost."""
 
@@ -50,12 +53,17 @@ class Work:
         self._result = result
         self._error: BaseException | None = None
         self._doing = group.doing
+        self._noticed: float | None = None
+        """When a process was seen to be lost."""
 
     def is_completed(self) -> bool:
-        """Whether the operation has ended."""
-        if self._operations and False not in [operation.test() for operation in self._operations]:
-            self._end()
-        return not self._operations
+        """Whether the operation has ended, or cannot end: see `exception`."""
+        if self._error is None and self._operations:
+            if False not in [operation.test() for operation in self._operations]:
+                self._end()
+            elif self._is_lost():
+                self._fail(self._group.lost(), 0.0)
+        return not self._operations or self._error is not None
 
     def is_success(self) -> bool:
         """Whether it has ended without an error."""
@@ -73,13 +81,17 @@ class Work:
         """
         if self._error is not None:
             raise self._error
-        for operation in self._operations:
-            test = operation.test
-            for _ in range(_EAGER_TESTS):
-                if test():
-                    break
-            else:
-                self._wait_for(test, self._group.seconds if timeout is None else timeout.total_seconds())
+        try:
+            for operation in self._operations:
+                test = operation.test
+                for _ in range(_EAGER_TESTS):
+                    if test():
+                        break
+                else:
+                    self._wait_for(test, self._group.seconds if timeout is None else timeout.total_seconds())
+        except BaseException:
+            self._group.unfinished.add(self)  # the engine may write into its memory for ever
+            raise
         self._end()
         return True
 
@@ -97,14 +109,26 @@ class Work:
             time.sleep(0 if elapsed < _YIELDING else next(pause for until, pause in _SLEEPS if elapsed < until))
 
     def _look(self, elapsed: float, most: float) -> None:
-        lost = self._group.lost()
-        if lost or elapsed > most:
-            self._error = self._group.failure(self._doing, lost, elapsed)
+        if self._is_lost() or elapsed > most:
+            self._fail(self._group.lost(), elapsed)
+            assert self._error is not None
             raise self._error
+
+    def _is_lost(self) -> bool:
+        """Whether a process is lost, and was already a moment ago: what it had sent before may still arrive."""
+        if not self._group.lost():
+            return False
+        self._noticed = time.monotonic() if self._noticed is None else self._noticed
+        return time.monotonic() - self._noticed > _GRACE
+
+    def _fail(self, lost: dict[int, str], elapsed: float) -> None:
+        self._error = self._group.failure(self._doing, lost, elapsed)
+        self._group.unfinished.add(self)
 
     def _end(self) -> None:
         if not self._operations:
             return
+        self._group.end(self, self._doing)
         self._source = self._operations[0].source if len(self._operations) == 1 else -1
         self._operations = []
         finish, self._finish, self._keep = self._finish, None, None

@@ -66,7 +66,6 @@ def world_of(world: World) -> Any:
         _job["launched"] = launched()
         if not _job["launched"] and world.size > 1:
             _wire_up(world)
-        _job["ranks"] = (world.rank, world.size)
     MPI = mpi()
     everyone = MPI.COMM_WORLD
     if (everyone.rank, everyone.size) != (world.rank, world.size):

@@ -53,6 +53,7 @@ _OF_BOOLS = {"SUM": "LOR", "PROD": "LAND", "MIN": "LAND", "MAX": "LOR", "BAND": 
 _OF_HALVES: dict[str, Callable[..., Any]] = {
     "SUM": np.add, "PROD": np.multiply, "MIN": np.minimum, "MAX": np.maximum
 }  # fmt: skip
+_NO_MEAN = (polyad.bool, polyad.uint16, polyad.uint32, polyad.uint64)
 _OF_NUMBERS = ("SUM", "PROD", "MIN", "MAX")
 
 
@@ -69,7 +70,8 @@ def operation(dtype: Any, op: ReduceOp, function: str) -> Any:
     name = _BY_OP[op]
     is_float, is_complex = dtype.is_floating_point, dtype.is_complex
     known = datatype(dtype) is not None
-    if not known or (is_float and name not in _OF_NUMBERS) or (is_complex and name not in ("SUM", "PROD")):
+    no_mean = op is ReduceOp.AVG and dtype in _NO_MEAN
+    if not known or no_mean or (is_float and name not in _OF_NUMBERS) or (is_complex and name not in ("SUM", "PROD")):
         raise UnsupportedDType(
             f"{function}: {op.name} is not computed for {dtype}",
             fix="convert to float32" if not known else "use SUM, or a dtype that has the operation",

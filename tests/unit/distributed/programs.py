@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import copy
+import io
 import os
 import signal
 import sys
+import time
 from datetime import timedelta
 
 import polyad
@@ -150,6 +153,119 @@ def other_models(rank, size):
         raise AssertionError("two models were taken for one")
 
 
+def dropped(rank, size):
+    """An operation that nobody waits for keeps its memory until it has ended."""
+    if rank == 0:
+        for number in range(4):
+            dist.isend(polyad.full((200_000,), float(number)), 1)
+        junk = [polyad.full((200_000,), -7.0) for _ in range(20)]
+        dist.barrier()
+        assert len(junk) == 20
+        dist.send(polyad.full((200_000,), 77.0), 1)
+    elif rank == 1:
+        dist.barrier()
+        for number in range(4):
+            received = polyad.zeros(200_000)
+            dist.recv(received, 0)
+            assert received.unique().tolist() == [float(number)]
+        dist.irecv(polyad.zeros(200_000), 0)
+        other = polyad.full((200_000,), 5.0)
+        dist.barrier()
+        assert other.unique().tolist() == [5.0]
+        return
+    else:
+        dist.barrier()
+    dist.barrier()
+
+
+def copies(rank, size):
+    """A copy of a parallel module, and one from a file, train as the original does."""
+    parallel = DistributedDataParallel(nn.Linear(2, 1))
+    file = io.BytesIO()
+    polyad.save(parallel.state_dict(), file)
+    copied = copy.deepcopy(parallel)
+    copied(polyad.full((1, 2), float(rank))).sum().backward()
+    assert polyad.allclose(copied.module.weight.grad, polyad.full((1, 2), (size - 1) / 2))
+    assert parallel.module.weight.grad is None
+    assert copied.process_group is parallel.process_group
+
+
+def buffers_and_dtypes(rank, size):
+    """All processes evaluate with the same statistics after a step; a module may be converted later."""
+    parallel = DistributedDataParallel(nn.Sequential(nn.Linear(3, 3), nn.BatchNorm1d(3)))
+    parallel(polyad.randn(4, 3) + rank).sum().backward()
+    parallel.eval()
+    with polyad.no_grad():
+        result = parallel(polyad.ones(2, 3))
+    rows = [polyad.empty_like(result) for _ in range(size)]
+    dist.all_gather(rows, result)
+    assert all(polyad.equal(row, result) for row in rows)
+    parallel.double().zero_grad()
+    exact = 1 + 2.0**-40
+    parallel.module[0](polyad.ones(1, 3).double())
+    parallel(polyad.full((1, 3), exact, dtype=polyad.float64)).sum().backward()
+    assert parallel.module[0].weight.grad.dtype is polyad.float64
+    assert all(place.dtype is polyad.float64 for bucket in parallel.reducer._buckets for place in bucket.gradients())
+
+
+def other_calls(rank, size):
+    """With DETAIL, calls that differ between processes are named, with both sides."""
+    dist.set_debug_level(dist.DebugLevel.DETAIL)
+    try:
+        dist.all_reduce(polyad.ones(3 + (rank == size - 1)))
+    except dist.DistBackendError as error:
+        assert "all_reduce of float32 (4,)" in str(error)
+        assert "all_reduce of float32 (3,)" in str(error)
+    else:
+        raise AssertionError("two shapes were reduced together")
+    finally:
+        dist.set_debug_level(dist.DebugLevel.OFF)
+    dist.barrier()
+
+
+def destroyed(rank, size):
+    """A group that was destroyed says so."""
+    group = dist.new_group()
+    dist.destroy_process_group(group)
+    try:
+        dist.all_reduce(polyad.ones(1), group=group)
+    except ValueError as error:
+        assert "destroyed" in str(error)
+    else:
+        raise AssertionError("a destroyed group worked")
+    dist.barrier()
+
+
+def left(rank, size):
+    """A process that ends without a farewell is named soon, though its exit code is 0."""
+    dist.barrier()
+    if rank == size - 1:
+        sys.exit(0)
+    begin = time.monotonic()
+    try:
+        dist.all_reduce(polyad.ones(3))
+    except dist.DistBackendError as error:
+        assert f"rank {size - 1} is lost" in str(error)
+        assert time.monotonic() - begin < 30
+        print(f"rank {rank} saw it")
+        sys.stdout.flush()
+    os._exit(0)
+
+
+def alone(rank, size):
+    """A group that not all of its members make does not hang."""
+    if rank == 0:
+        try:
+            dist.new_group([0, 1])
+        except dist.DistBackendError as error:
+            assert "new_group of ranks [0, 1]" in str(error)
+            print("rank 0 saw it")
+            sys.stdout.flush()
+    else:
+        time.sleep(4)
+    os._exit(0)
+
+
 def forked(rank, size):
     """A forked process knows its rank, and cannot take part."""
     child = os.fork()
@@ -193,14 +309,12 @@ def late(rank, size):
             sys.stdout.flush()
     else:
         polyad.distributed.get_rank()
-        import time
-
         time.sleep(3)
     os._exit(0)
 
 
 if __name__ == "__main__":
-    seconds = 1.5 if "late" in sys.argv else 60
+    seconds = 1.5 if {"late", "alone"} & set(sys.argv) else 60
     dist.init_process_group("mpi", timeout=timedelta(seconds=seconds))
     for name in sys.argv[1:]:
         globals()[name](dist.get_rank(), dist.get_world_size())

@@ -19,6 +19,7 @@ PROGRAMS = pathlib.Path(__file__).with_name("programs.py")
 TESTS = pathlib.Path(__file__).parents[2]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")])}
 TOGETHER = ("conformance", "training", "accumulation", "unused", "other_models", "forked")
+MENDED = ("dropped", "copies", "buffers_and_dtypes", "other_calls", "destroyed")
 
 
 def launch(count: int, *command: str, timeout: int = 240) -> subprocess.CompletedProcess[str]:
@@ -36,7 +37,7 @@ def launch(count: int, *command: str, timeout: int = 240) -> subprocess.Complete
 @pytest.mark.parametrize("size", [1, 3])
 def test_collectives_and_training(size):
     """One start of the processes for all of TOGETHER: it takes longer than what they do."""
-    names = TOGETHER if size > 1 else TOGETHER[:2]
+    names = TOGETHER + MENDED if size > 1 else TOGETHER[:2]
     outcome = launch(size, str(PROGRAMS), *names)
     assert outcome.returncode == 0, outcome.stderr
     for name in names:
@@ -63,8 +64,9 @@ def test_a_lost_process_is_named():
     assert "rank 1 saw it" in outputs[1][0]
 
 
-def test_a_late_process_is_named():
-    outcome = launch(2, str(PROGRAMS), "late")
+@pytest.mark.parametrize("program", ["late", "alone", "left"])
+def test_a_process_that_does_not_come_is_named(program):
+    outcome = launch(2, "--monitor-interval", "0.5", str(PROGRAMS), program)
     assert "rank 0 saw it" in outcome.stdout, outcome.stderr
 
 

@@ -7,14 +7,15 @@ from contextlib import contextmanager
 from typing import Any
 
 from ... import distributed as dist
-from ...errors import ArgumentError, DeviceError, SettingError
+from ...distributed.algorithms.ddp_comm_hooks.default_hooks import Hook
+from ...errors import ArgumentError, NotSupported, SettingError, ShapeError
 from ...history.grad_mode import is_grad_enabled, no_grad
 from ...tensor import Tensor
 from ..modules.module import Module, require_module
 from .data_parallel import AnyDevice
-from .reducer import GradBucket, Hook, Reducer
+from .reducer import Reducer
 
-__all__ = ["DistributedDataParallel", "GradBucket"]
+__all__ = ["DistributedDataParallel"]
 
 
 class DistributedDataParallel(Module):
@@ -25,9 +26,9 @@ class DistributedDataParallel(Module):
 
     Args:
         module: what to train, on its device.
-        device_ids: at most one device, for inputs and module.
-        output_device, dim, check_reduction, delay_all_reduce_named_params, param_to_hook_all_reduce, mixed_precision:
-            taken for programs written for PyTorch.
+        device_ids: at most one device, the module's.
+        output_device, dim, check_reduction: taken for programs written for PyTorch.
+        mixed_precision, delay_all_reduce_named_params, param_to_hook_all_reduce: None; anything else is refused.
         broadcast_buffers: give buffers of rank 0 to all at the beginning of each forward.
         init_sync: check parameters and give those of rank 0 to all now.
         process_group: the processes; all by default.
@@ -77,15 +78,20 @@ class DistributedDataParallel(Module):
             raise ArgumentError(
                 "DistributedDataParallel: this process is no member of process_group", fix="pass its own"
             )
-        self.process_group = members
+        self.__dict__["process_group"] = members
         if device_ids is not None and len(device_ids) > 1:
             raise ArgumentError(
                 f"DistributedDataParallel: device_ids has {len(device_ids)} devices",
                 fix="start a process for each device",
             )
+        if mixed_precision is not None or delay_all_reduce_named_params or param_to_hook_all_reduce is not None:
+            raise NotSupported(
+                "DistributedDataParallel: mixed_precision, delay_all_reduce_named_params and param_to_hook_all_reduce"
+                " are not there",
+                fix="use autocast around forward, and register_comm_hook for what is sent",
+            )
         ignored = getattr(module, "_ddp_params_and_buffers_to_ignore", ())
-        trained = [(n, p) for n, p in module.named_parameters() if p.requires_grad and n not in ignored]
-        if not trained:
+        if not any(one.requires_grad for name, one in module.named_parameters() if name not in ignored):
             raise SettingError(
                 "DistributedDataParallel is not needed when a module doesn't have parameters that require gradients",
                 fix="use the module as it is",
@@ -97,27 +103,48 @@ class DistributedDataParallel(Module):
         self.find_unused_parameters, self.static_graph = find_unused_parameters, static_graph
         self.gradient_as_bucket_view = gradient_as_bucket_view
         self.bucket_bytes_cap = int((25 if bucket_cap_mb is None else bucket_cap_mb) * (1 << 20))
-        self.require_backward_grad_sync = True
+        self.require_backward_grad_sync = self.require_forward_param_sync = True
         self.__dict__["_ignored"] = frozenset(ignored)
         if init_sync:
             self._check_alike()
             self._give_states()
-        self.__dict__["reducer"] = Reducer(
-            trained,
-            self.process_group,
-            self.bucket_bytes_cap,
-            find_unused_parameters or static_graph,
-            gradient_as_bucket_view,
-        )
+        self._enter(members)
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         """Call the module; prepare to reduce the gradients of the backward pass that follows."""
         self.reducer.enabled = self.require_backward_grad_sync
-        if is_grad_enabled() and self.require_backward_grad_sync:
+        reduces = is_grad_enabled() and self.require_backward_grad_sync
+        if reduces:
             self.reducer.expect_backward()
-            if self.broadcast_buffers:
-                self._broadcast(self._buffers_of_module())
+        if self.broadcast_buffers and self.require_forward_param_sync:
+            self._broadcast(self._buffers_of_module())
+        # Buffers differ after a step that was reduced; a forward without gradients gets those of rank 0 once.
+        self.require_forward_param_sync = reduces
         return self.module(*inputs, **kwargs)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name not in ("process_group", "reducer")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """A copy, or what was in a file, works in the group of all processes."""
+        self.__dict__.update(state)
+        self._enter(dist.groups.resolve(None, "DistributedDataParallel"))
+
+    def _enter(self, group: Any) -> None:
+        """Reduce the gradients of the module over *group*."""
+        trained = [
+            (name, one)
+            for name, one in self.module.named_parameters()
+            if one.requires_grad and name not in self._ignored
+        ]
+        self.__dict__["process_group"] = group
+        self.__dict__["reducer"] = Reducer(
+            trained,
+            group,
+            self.bucket_bytes_cap,
+            self.find_unused_parameters or self.static_graph,
+            self.gradient_as_bucket_view,
+        )
 
     @contextmanager
     def no_sync(self) -> Iterator[None]:
@@ -142,8 +169,9 @@ class DistributedDataParallel(Module):
         return [buffer for name, buffer in self.module.named_buffers() if name not in self._ignored]
 
     def _check_alike(self) -> None:
-        """Raise unless all processes have the same parameters."""
-        mine = [(n, str(p.dtype), tuple(p.shape), p.requires_grad) for n, p in self.module.named_parameters()]
+        """Raise unless all processes have the same parameters and buffers."""
+        named = [*self.module.named_parameters(), *self.module.named_buffers()]
+        mine = [(name, str(one.dtype), tuple(one.shape), one.requires_grad) for name, one in named]
         all_: list[Any] = [None] * self.process_group.size()
         dist.all_gather_object(all_, mine, self.process_group)
         for rank, theirs in zip(self.process_group.ranks, all_):
@@ -151,7 +179,7 @@ class DistributedDataParallel(Module):
                 continue
             pairs = zip(all_[0] + [None] * len(theirs), theirs + [None] * len(all_[0]))
             first, other = next((a, b) for a, b in pairs if a != b)
-            raise DeviceError(
+            raise ShapeError(
                 f"DistributedDataParallel: the module of rank {rank} is not that of rank {self.process_group.ranks[0]}",
                 notes={
                     f"rank {self.process_group.ranks[0]}": _describe_parameter(first),
@@ -176,6 +204,6 @@ class DistributedDataParallel(Module):
 
 def _describe_parameter(parameter: tuple[str, str, tuple[int, ...], bool] | None) -> str:
     if parameter is None:
-        return "no more parameters"
+        return "nothing more"
     name, dtype, shape, requires_grad = parameter
     return f"{name}: {dtype.removeprefix('polyad.')} {shape}{'' if requires_grad else ', requires no gradient'}"

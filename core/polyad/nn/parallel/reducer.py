@@ -8,81 +8,25 @@ has not reached counts as zero where `find_unused` allows that.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ... import distributed as dist
+from ...base.memory_formats import strided
 from ...base.state import state
-from ...distributed.algorithms.ddp_comm_hooks.default_hooks import allreduce_hook
-from ...errors import AutogradError, wrong_type
-from ...functions import empty, tensor
+from ...distributed.algorithms.ddp_comm_hooks.default_hooks import Hook, allreduce_hook
+from ...distributed.grad_bucket import GradBucket
+from ...errors import AutogradError, NotSupported, SettingError, wrong_type
+from ...functions import tensor
 from ...futures import Future
 from ...history.grad_mode import no_grad
 from ...tensor import Tensor
 
-__all__ = ["GradBucket", "Reducer"]
+__all__ = ["Reducer"]
 
 MEBIBYTE = 1 << 20
 FIRST_BUCKET = MEBIBYTE
 """The first bucket is smaller, so that the first reduction begins early."""
-
-Hook = Callable[[Any, "GradBucket"], Future[Any]]
-
-
-class GradBucket:
-    """Gradients of some parameters one after the other, as a communication hook gets them.
-
-    Args:
-        number: which bucket this is, in the order in which they are reduced.
-        members: the parameters, by their numbers in the module.
-    """
-
-    def __init__(self, number: int, members: Sequence[tuple[int, Tensor]], is_last: bool) -> None:
-        self._number, self._members, self._is_last = number, list(members), is_last
-        first = members[0][1]
-        self._memory = empty(sum(p.numel() for _, p in members), dtype=first.dtype, device=first.device)
-        self._buffer = self._memory
-        self.places = dict(zip((number for number, _ in members), self._views(self._memory)))
-        """Where the gradient of each parameter is, by the parameter's number."""
-        self.waiting = len(members)
-        self.future: Future[Any] | None = None
-
-    def index(self) -> int:
-        """Which bucket this is."""
-        return self._number
-
-    def buffer(self) -> Tensor:
-        """The gradients, flat."""
-        return self._buffer
-
-    def set_buffer(self, buffer: Tensor) -> None:
-        """Put another tensor in place of the gradients."""
-        self._buffer = buffer
-
-    def take(self, reduced: Tensor) -> None:
-        """Make *reduced* what the gradients are."""
-        if reduced is not self._memory:
-            self._memory.copy_(reduced.view(-1))
-        self._buffer = self._memory
-
-    def gradients(self) -> list[Tensor]:
-        """A view of the buffer for each parameter."""
-        return list(self._views(self._buffer))
-
-    def parameters(self) -> list[Tensor]:
-        """The parameters."""
-        return [parameter for _, parameter in self._members]
-
-    def is_last(self) -> bool:
-        """Whether it is the one that is reduced last."""
-        return self._is_last
-
-    def _views(self, buffer: Tensor) -> Iterator[Tensor]:
-        begin = 0
-        for _, parameter in self._members:
-            end = begin + parameter.numel()
-            yield buffer[begin:end].view(parameter.shape)
-            begin = end
 
 
 class Reducer:
@@ -106,6 +50,7 @@ class Reducer:
         self.enabled = True
         self._is_alone = dist.get_world_size(group) == 1  # the mean over one process is what is there
         self._hook: Hook = allreduce_hook
+        self._hook_is_set = False
         self._hook_state: Any = group
         self._buckets: list[GradBucket] = []
         self._bucket_of: dict[int, GradBucket] = {}
@@ -120,11 +65,15 @@ class Reducer:
         ]
 
     def set_hook(self, hook_state: Any, hook: Hook) -> None:
-        """Reduce by *hook* from now on."""
+        """Reduce by *hook* from now on. Raises RuntimeError if there is a hook already."""
+        if self._hook_is_set:
+            raise SettingError("register_comm_hook: there is a hook already", fix="register one that does both")
+        self._hook_is_set = True
         self._is_alone = False
         self._hook, self._hook_state = hook, hook_state
 
     def _make_buckets(self) -> None:
+        self._kinds = [(one.dtype, one.device) for one in self._parameters]
         members: list[list[tuple[int, Tensor]]] = []
         open_: dict[Any, tuple[list[tuple[int, Tensor]], int]] = {}
         for number in reversed(range(len(self._parameters))):
@@ -157,6 +106,8 @@ class Reducer:
                 notes={"parameters": shown},
                 fix="pass find_unused_parameters=True, or let all outputs of forward take part in the loss",
             )
+        if self._kinds != [(one.dtype, one.device) for one in self._parameters]:
+            self._make_buckets()  # the module was converted or moved
         self._reset()
         self._expected = True
 
@@ -185,6 +136,11 @@ class Reducer:
             )
         self._reached.add(number)
         bucket = self._bucket_of[number]
+        if gradient is not None and gradient.layout is not strided:
+            raise NotSupported(
+                f"DistributedDataParallel: the gradient of {self._names[number]} is sparse, and is not reduced",
+                fix="make the layer with sparse=False",
+            )
         if not self._is_alone:
             with no_grad():
                 place = bucket.places[number]

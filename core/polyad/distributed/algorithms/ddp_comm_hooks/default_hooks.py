@@ -12,16 +12,17 @@ from ....base.dtypes import DType, bfloat16, float16
 from ....futures import Future
 from ....tensor import Tensor
 from ...collectives import all_reduce
+from ...grad_bucket import GradBucket
 from ...groups import get_world_size
 
 __all__ = [
     "allreduce_hook", "bf16_compress_hook", "bf16_compress_wrapper", "fp16_compress_hook", "fp16_compress_wrapper",
 ]  # fmt: skip
 
-Hook = Callable[[Any, Any], Future[Tensor]]
+Hook = Callable[[Any, GradBucket], Future[Any]]
 
 
-def allreduce_hook(process_group: Any, bucket: Any) -> Future[Tensor]:
+def allreduce_hook(process_group: Any, bucket: GradBucket) -> Future[Tensor]:
     """The mean, in the gradients' dtype: what is done without a hook."""
     return _begin_mean(process_group, bucket.buffer())
 
@@ -33,23 +34,23 @@ def _begin_mean(group: Any, buffer: Tensor) -> Future[Tensor]:
     return work.get_future().then(lambda future: future.value()[0])
 
 
-def _compressed(group: Any, bucket: Any, dtype: DType) -> Future[Tensor]:
+def _compressed(group: Any, bucket: GradBucket, dtype: DType) -> Future[Tensor]:
     wide = bucket.buffer().dtype
     return _begin_mean(group, bucket.buffer().to(dtype)).then(lambda future: future.value().to(wide))
 
 
-def fp16_compress_hook(process_group: Any, bucket: Any) -> Future[Tensor]:
+def fp16_compress_hook(process_group: Any, bucket: GradBucket) -> Future[Tensor]:
     """The mean, sent as float16."""
     return _compressed(process_group, bucket, float16)
 
 
-def bf16_compress_hook(process_group: Any, bucket: Any) -> Future[Tensor]:
+def bf16_compress_hook(process_group: Any, bucket: GradBucket) -> Future[Tensor]:
     """The mean, sent as bfloat16."""
     return _compressed(process_group, bucket, bfloat16)
 
 
 def _wrap_hook(hook: Hook, dtype: DType) -> Hook:
-    def compressing(state: Any, bucket: Any) -> Future[Tensor]:
+    def compressing(state: Any, bucket: GradBucket) -> Future[Tensor]:
         wide = bucket.buffer().dtype
         bucket.set_buffer(bucket.buffer().to(dtype))
         return hook(state, bucket).then(lambda future: future.value().to(wide))
