@@ -1,7 +1,8 @@
 """PyTorch's ops on lists of tensors, ``polyad._foreach_add`` and its kin: optimizers of other libraries call them.
 
 Each is the op of that name on one tensor after the other. What is beside the first list is a list too, with an item for
-each tensor, or stands for all of them. A name that ends in ``_`` writes into the tensors and returns None.
+each tensor, or stands for all of them. They return a tuple. A name that ends in ``_`` writes into the tensors and
+returns their list; one that fails has written to none of them.
 
 To add one, add its name to the table of its form.
 """
@@ -13,7 +14,9 @@ from functools import partial
 from typing import Any
 
 from . import functions
-from .errors import ArgumentError, ArgumentTypeError, ShapeError, safe_repr
+from .dispatch.inplace import check_writable
+from .errors import ArgumentTypeError, ShapeError, safe_repr
+from .history.grad_mode import no_grad
 from .ops.linalg.norms import vector_norm
 from .tensor import Tensor
 
@@ -66,8 +69,17 @@ def _checked_list(op: str, given: Any, name: str = "self") -> Tensors:
 
 def _for_each(op: str, count: int, value: Any, name: str) -> Sequence[Any]:
     """*value* for each of *count* tensors."""
-    if isinstance(value, Tensor) and value.dim() == 1 and op.startswith("addc"):
-        value = value.tolist()
+    if isinstance(value, Tensor):
+        packed = op.startswith("addc") and name == "argument 4"
+        if value.dim() != packed:
+            plain = op.removesuffix("_")
+            raise (ShapeError if packed or plain in ("add", "div", "mul") else ArgumentTypeError)(
+                f"_foreach_{op}: scalar tensor expected to be {packed:d} dim but it has {value.dim()} dimensions and "
+                f"{value.numel()} elements",
+                operands={name: value},
+                fix="pass a number, or a list with an item for each tensor",
+            )
+        value = value.tolist() if packed else value
     if not isinstance(value, list | tuple):
         return (value,) * count
     if len(value) != count:
@@ -77,7 +89,7 @@ def _for_each(op: str, count: int, value: Any, name: str) -> Sequence[Any]:
     return value
 
 
-def _map_tensors(op: str, self: Any, *others: Any, **options: Any) -> list[Any] | None:
+def _map_tensors(op: str, self: Any, *others: Any, **options: Any) -> Tensors:
     """``Tensor.<op>`` of each tensor of *self*, with the items of *others* in its place."""
     in_place = op.endswith("_") and op.removesuffix("_") in POINTWISE | WITH_OTHERS | {"zero"}
     plain = op.removesuffix("_") if in_place else op
@@ -90,13 +102,32 @@ def _map_tensors(op: str, self: Any, *others: Any, **options: Any) -> list[Any] 
         )
     if plain == "pow" and not isinstance(self, list | tuple):
         exponents = _checked_list(op, given[0], "exponent")
-        return [functions.pow(self, exponent) for exponent in exponents]
+        return tuple([functions.pow(self, exponent) for exponent in exponents])
     tensors = _checked_list(op, self)
     if plain in ("add", "sub") and len(given) == 2:
         options["alpha"] = given.pop()
     columns = [_for_each(op, len(tensors), value, f"argument {number}") for number, value in enumerate(given, 2)]
-    results = [_apply(plain, in_place, row, options) for row in zip(tensors, *columns, strict=True)]
-    return None if in_place else results
+    rows = list(zip(tensors, *columns, strict=True))
+    if in_place:
+        _check_writes(plain, rows, options)
+    results = tuple([_apply(plain, in_place, row, options) for row in rows])
+    return tensors if in_place else results
+
+
+def _check_writes(op: str, rows: Sequence[Sequence[Any]], options: dict[str, Any]) -> None:
+    """Raise what a write into one of the tensors would raise, before the first is written to."""
+    for tensor, *others in rows:
+        check_writable(f"{op}_", tensor, one_value=op == "zero")
+        if not (tensor.is_floating_point() and all(_certainly_fits(tensor, other) for other in others)):
+            with no_grad():
+                _apply(op, True, (tensor.detach().clone(), *others), options)
+
+
+def _certainly_fits(tensor: Tensor, other: Any) -> bool:
+    """Whether any op that writes into *tensor*, which is floating, takes *other*."""
+    if not isinstance(other, Tensor):
+        return other.__class__ in (int, float)
+    return other.dtype is tensor.dtype and other.device == tensor.device and other.shape in ((), tensor.shape)
 
 
 _BEHIND_THE_FIRST = {
@@ -121,22 +152,22 @@ def _apply(op: str, in_place: bool, row: Sequence[Any], options: dict[str, Any])
     return getattr(tensor, f"{op}_" if in_place else op)(*others, **options)
 
 
-def _norms(self: Tensors, ord: float = 2, dtype: Any = None) -> list[Tensor]:
+def _norms(self: Tensors, ord: float = 2, dtype: Any = None) -> Tensors:
     """The norm of each tensor's elements."""
-    return [vector_norm(one, ord, dtype=dtype) for one in _checked_list("norm", self)]
+    return tuple([vector_norm(one, ord, dtype=dtype) for one in _checked_list("norm", self)])
 
 
-def _powsum(self: Tensors, ord: float = 2, dtype: Any = None) -> list[Tensor]:
+def _powsum(self: Tensors, ord: float = 2, dtype: Any = None) -> Tensors:
     """The sum of the powers of each tensor's magnitudes."""
-    return [one.abs().pow(ord).sum(dtype=dtype) for one in _checked_list("powsum", self)]
+    return tuple([one.abs().pow(ord).sum(dtype=dtype) for one in _checked_list("powsum", self)])
 
 
-def _copy_(self: Tensors, src: Tensors, non_blocking: bool = False) -> None:
+def _copy_(self: Tensors, src: Tensors, non_blocking: bool = False) -> Tensors:
     """Write each tensor of *src* into the one of *self*."""
-    targets, sources = _checked_list("copy_", self), _checked_list("copy_", src, "src")
-    if len(targets) != len(sources):
-        raise ArgumentError(
-            f"_foreach_copy_: {len(sources)} tensors for {len(targets)}", fix="pass lists of equal length"
-        )
-    for target, source in zip(targets, sources, strict=True):
-        target.copy_(source, non_blocking)
+    targets = _checked_list("copy_", self)
+    rows = list(zip(targets, _for_each("copy_", len(targets), _checked_list("copy_", src, "src"), "src"), strict=True))
+    options = {"non_blocking": non_blocking}
+    _check_writes("copy", rows, options)
+    for row in rows:
+        _apply("copy", True, row, options)
+    return targets

@@ -13,14 +13,13 @@ def explained(function: Any) -> str:
     region = region_of(function)
     if region is None:
         raise wrong_type("explain", "function", function, "a function or module that polyad.compile gave")
-    name = getattr(region.function, "__qualname__", None) or type(region.function).__name__
-    lines = [f"{name}: {_number_of(len(region.programs), 'kind')} of arguments"]
+    lines = [f"{region.name}: {_number_of(len(region.programs), 'kind')} of arguments"]
     for key, program in region.programs.items():
         lines.append(f"  {_in_words(key)}: {_ways_through(program)}")
         if program.plain:
             lines.append(f"    runs op by op now: {program.plain}")
         if program.differed:
-            lines.append(f"    calls that differed: {', '.join(dict.fromkeys(program.differed))}")
+            lines.append(f"    calls that differed: {', '.join(program.differed)}")
         if program.last is not None and not program.plain:
             lines += [f"    {end}" for end in program.last.ends]
     return "\n".join(lines)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -25,6 +26,9 @@ MOST = 8
 MOST_PROGRAMS = 64
 """For so many kinds of arguments."""
 
+MOST_KNOWN = 32
+"""So many runs of each kind are recorded in vain, while another way is looked for: they went a way that is known."""
+
 
 class Program:
     """What is known of the runs of a function that begin alike.
@@ -34,6 +38,12 @@ class Program:
         recordings: those that differ.
         plain: why runs are not compared any more; empty while they are.
         last: the last run that was compared, for `polyad.compiler.explain`.
+        differed: the calls at which runs differed, with how many runs did.
+        wants: whether the next run is recorded.
+        seeks: whether it is since a run went a way that is not known.
+        known: how many runs were recorded that went a way that is known.
+        tries: how many others were.
+        awaited: how often a run was to be recorded since its backward pass was not.
     """
 
     def __init__(self) -> None:
@@ -41,8 +51,10 @@ class Program:
         self.recordings: list[Recording] = []
         self.plain = ""
         self.last: Run | None = None
-        self.differed: list[str] = []
+        self.differed: Counter[str] = Counter()
         self.wants = True
+        self.seeks = False
+        self.known = self.awaited = 0
         self.tries = 0
         self.runs = 0
         self.gains = False
@@ -68,6 +80,7 @@ class Region:
         most: int | None = None,
     ) -> None:
         self.function, self.whole, self.look = function, whole, look
+        self.name: str = getattr(function, "__qualname__", type(function).__qualname__)
         self.most = MOST if most is None else most
         self.programs: dict[Any, Program] = {}
         _regions.add(self)
@@ -106,8 +119,7 @@ class Region:
                 program.plain = "errors were raised"
             raise
         if self.look is not None and not recorder.unfit:
-            name = getattr(self.function, "__qualname__", type(self.function).__qualname__)
-            self.look(recorder.graph_of(name, result), leaves_of((args, kwargs), Tensor))
+            self.look(recorder.graph_of(self.name, result), leaves_of((args, kwargs), Tensor))
         try:
             if not recorder.unfit:
                 watch(recorder, result)
@@ -119,7 +131,10 @@ class Region:
         with self._lock:
             replaced = program.branches.add(recording)
             program.recordings = [one for one in program.recordings if one is not replaced] + [recording]
-            program.wants = False
+            if replaced is not None:
+                program.known += 1
+                program.tries -= 1
+            program.wants = program.seeks = program.seeks and replaced is not None and program.known < MOST_KNOWN
         return result
 
     def _compare(self, program: Program, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -145,23 +160,26 @@ class Region:
                 for recording in program.recordings:
                     recording.tapes.clear()
         elif run.differed:
-            program.differed.append(run.differed)
-            if program.tries < self.most:
-                program.wants = True
-            else:
-                program.plain = f"runs differ: {', '.join(dict.fromkeys(program.differed))}"
+            program.differed[run.differed] += 1
+            if program.tries < self.most and program.known < MOST_KNOWN:
+                program.wants = program.seeks = True
+            elif program.tries >= self.most or 2 * program.differed.total() > program.runs:
+                program.plain = f"runs differ: {', '.join(program.differed)}"
                 warn_once(
                     "compile",
                     str(id(program)),
-                    f"compile: {getattr(self.function, '__qualname__', self.function)} takes ever other ways, the last "
+                    f"compile: {self.name} takes ever other ways, the last "
                     f"at {run.differed}; it runs op by op from now on",
                     UserWarning,
                 )
         elif run.ended is not None and run.ended.unfolded >= MOST:
             program.plain = "backward passes differ from the one that was recorded"
         elif run.ended is not None and run.ended.waits(run.left_history):
-            program.wants = run.ended.watched() is None and program.tries < self.most
-            if program.tries >= self.most:
+            program.awaited += 1
+            program.wants = run.ended.watched() is None and program.awaited < self.most
+            if program.awaited >= self.most and len(program.recordings) > 1:
+                run.ended.passable = False
+            elif program.awaited >= self.most:
                 program.plain = "no backward pass comes, or another each time"
         elif program.runs >= 2 and not program.gains:
             reasons = [stretch.reason for stretch in run.ends if stretch.reason]

@@ -246,7 +246,7 @@ class _Generalising:
         found = []
         for order in (sizes,) if len(sizes) == 1 else (sizes, sizes[::-1]):
             ends = {name: self.ranges.get(name, (0, None))[1] for name in self.example}
-            limited = {name: size if ends[name] is None else min(ends[name], size) for name, size in zip(ends, order)}
+            limited = {name: size if (end := ends[name]) is None else min(end, size) for name, size in zip(ends, order)}
             found.append(self.followed(limited))
         return found
 

@@ -564,8 +564,8 @@ def _schema_given(name: str, text: str, mutates_args: Any) -> Schema:
 def enter(op: CustomOpDef) -> CustomOpDef:
     """Let *op* be found by its name."""
     DEFINED[op.name] = op
-    if op.name in _shapes_to_come:
-        op.register_fake(_shapes_to_come.pop(op.name))
+    for register in TO_COME.pop(op.name, ()):
+        register(op)
     show(op.name)
     return op
 
@@ -621,15 +621,15 @@ def register_fake(
     if isinstance(op, str) and op not in DEFINED:  # libraries say it before they load what defines the op
 
         def note(function: Callable[..., Any]) -> Callable[..., Any]:
-            _shapes_to_come[op] = function
+            TO_COME.setdefault(op, []).append(lambda defined: defined.register_fake(function))
             return function
 
         return note if func is None else note(func)
     return op_named(op).register_fake if func is None else op_named(op).register_fake(func)
 
 
-_shapes_to_come: dict[str, Callable[..., Any]] = {}
-"""Rules for the shapes of ops that nobody has defined yet, by their names."""
+TO_COME: dict[str, list[Callable[[CustomOpDef], Any]]] = {}
+"""What registers something for ops that nobody has defined yet, by their names."""
 
 
 def register_vmap(

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import weakref
 from collections.abc import Callable, Iterator, Sequence
+from types import SimpleNamespace
 from typing import Any, NoReturn
 
 from ..amp.autocast_mode import autocast
@@ -18,7 +19,7 @@ from ..base.dtypes import FLOATING, DType
 from ..devices import registry
 from ..errors import ArgumentError, NotSupported, PolyadError, safe_repr
 from ..tensor import Tensor
-from .definition import CustomOpDef, _check_name, enter, op_named, register_fake
+from .definition import TO_COME, CustomOpDef, _check_name, enter, op_named, register_fake
 from .parsing import SchemaError, parse_schema
 from .spaces import DEFINED
 
@@ -130,14 +131,15 @@ class Library:
         """Carry out an op of the namespace with *fn* where *dispatch_key* says, by default all devices.
 
         Args:
-            op_name: its name or the op, with overload: "scale", ``ops.mylib.scale.out``.
+            op_name: its name or the op, with overload: "scale", ``ops.mylib.scale.out``. The kernel of a name counts
+                from when the op is defined.
             fn: the kernel; `fallthrough_kernel` takes one away.
             dispatch_key: "CPU", "Meta", "Autograd", ...: see the module.
             with_keyset: refused: kernels here get no set of keys.
             allow_override: whether a kernel that is there may be replaced.
 
-        Raises ValueError for an op that is not defined, RuntimeError for an unknown key, NotImplementedError for ops of
-        PyTorch's own namespace: a plug-in brings kernels for those (docs/write-a-backend.md).
+        Raises RuntimeError for an unknown key, NotImplementedError for ops of PyTorch's own namespace: a plug-in brings
+        kernels for those (docs/write-a-backend.md).
         """
         if with_keyset:
             raise NotSupported("Library.impl: kernels get no set of keys", fix="leave with_keyset out")
@@ -150,7 +152,11 @@ class Library:
         if isinstance(path, str) and "::" not in path:
             path = f"{self.ns}::{path}"
         key = dispatch_key or self.dispatch_key or "CompositeImplicitAutograd"
-        self._undo.append(_implement(op_named(path), getattr(key, "name", key), fn, allow_override))
+        key = getattr(key, "name", key)
+        if isinstance(path, str) and (name := path.removesuffix(".default")) not in DEFINED:
+            self._undo.append(_implement_later(name, key, fn, allow_override))
+        else:
+            self._undo.append(_implement(op_named(path), key, fn, allow_override))
 
     def fallback(self, fn: Callable[..., Any], dispatch_key: str = "", *, with_keyset: bool = False) -> None:
         """For all ops at once: nothing is done for `fallthrough_kernel`; NotImplementedError for another function."""
@@ -209,6 +215,25 @@ def _implement(op: CustomOpDef, key: str, fn: Callable[..., Any], allow_override
             table[place] = before
 
     return undo
+
+
+def _implement_later(name: str, key: str, fn: Callable[..., Any], allow_override: bool) -> Callable[[], None]:
+    """Register a kernel when the op *name* is defined. Returns what takes it away again."""
+    nobody: Any = SimpleNamespace(name=name, above={}, kernels={})
+    _slot(nobody, key)  # raises for what is no key
+    undo: list[Callable[[], None]] = []
+
+    def register(op: CustomOpDef) -> None:
+        undo.append(_implement(op, key, fn, allow_override))
+
+    TO_COME.setdefault(name, []).append(register)
+
+    def take_away() -> None:
+        if register in TO_COME.get(name, ()):
+            TO_COME[name].remove(register)
+        _undo_all(undo)
+
+    return take_away
 
 
 def _library_of(lib: Library | None, path: str, kind: str = "FRAGMENT") -> Library:

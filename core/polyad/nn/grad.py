@@ -5,22 +5,19 @@ A convolution is linear in its input and in its weight: the gradient by one of t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from ..arguments import explain
-from ..autograd import enable_grad, grad
-from ..functions import zeros
-from ..history.grad_mode import is_grad_enabled
+from ..ops.nn.convolution import convolution_gradient
 from ..tensor import Tensor
-from .functional import conv1d, conv2d, conv3d
 
 __all__ = ["conv1d_input", "conv1d_weight", "conv2d_input", "conv2d_weight", "conv3d_input", "conv3d_weight"]
 
 PerAxis: TypeAlias = int | Sequence[int]
 
 
-def _by_input(convolve: Callable[..., Tensor]) -> Any:
+def _by_input(count: int) -> Any:
     def function(
         input_size: Sequence[int],
         weight: Tensor,
@@ -30,15 +27,13 @@ def _by_input(convolve: Callable[..., Tensor]) -> Any:
         dilation: PerAxis = 1,
         groups: int = 1,
     ) -> Tensor:
-        with enable_grad():
-            input = zeros(input_size, dtype=weight.dtype, device=weight.device, requires_grad=True)
-            result = convolve(input, weight, None, stride, padding, dilation, groups)
-        return _gradient(result, input, grad_output)
+        settings = stride, padding, dilation, groups
+        return convolution_gradient(function.__name__, count, input_size, weight, grad_output, *settings)
 
-    return _described(function, convolve, "input")
+    return _described(function, count, "input")
 
 
-def _by_weight(convolve: Callable[..., Tensor]) -> Any:
+def _by_weight(count: int) -> Any:
     def function(
         input: Tensor,
         weight_size: Sequence[int],
@@ -48,22 +43,14 @@ def _by_weight(convolve: Callable[..., Tensor]) -> Any:
         dilation: PerAxis = 1,
         groups: int = 1,
     ) -> Tensor:
-        with enable_grad():
-            weight = zeros(weight_size, dtype=input.dtype, device=input.device, requires_grad=True)
-            result = convolve(input, weight, None, stride, padding, dilation, groups)
-        return _gradient(result, weight, grad_output)
+        settings = stride, padding, dilation, groups
+        return convolution_gradient(function.__name__, count, input, weight_size, grad_output, *settings)
 
-    return _described(function, convolve, "weight")
+    return _described(function, count, "weight")
 
 
-def _gradient(result: Tensor, operand: Tensor, grad_output: Tensor) -> Tensor:
-    (found,) = grad(result, operand, grad_output, create_graph=is_grad_enabled())
-    assert found is not None
-    return found
-
-
-def _described(function: Any, convolve: Callable[..., Tensor], operand: str) -> Any:
-    name: str = convolve.__name__
+def _described(function: Any, count: int, operand: str) -> Any:
+    name = f"conv{count}d"
     function.__name__ = function.__qualname__ = f"{name}_{operand}"
     function.__doc__ = f"""The gradient of `{name}` by its {operand}, which has *{operand}_size*. Differentiable.
 
@@ -77,7 +64,7 @@ def _described(function: Any, convolve: Callable[..., Tensor], operand: str) -> 
     return function
 
 
-conv1d_input, conv2d_input, conv3d_input = map(_by_input, (conv1d, conv2d, conv3d))
-conv1d_weight, conv2d_weight, conv3d_weight = map(_by_weight, (conv1d, conv2d, conv3d))
+conv1d_input, conv2d_input, conv3d_input = map(_by_input, (1, 2, 3))
+conv1d_weight, conv2d_weight, conv3d_weight = map(_by_weight, (1, 2, 3))
 
 explain(globals())

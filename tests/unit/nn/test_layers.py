@@ -505,6 +505,13 @@ def test_gradients_of_convolutions_by_themselves(dims):
         assert not getattr(nn.grad, f"conv{dims}d_input")(input.shape, weight, g, **settings).requires_grad
     with pytest.raises(RuntimeError, match=f"conv{dims}d"):
         getattr(nn.grad, f"conv{dims}d_input")((2, 3, *[5] * dims), weight, g, **settings)
+    with pytest.raises(RuntimeError, match=f"conv{dims}d_weight: grad_output is"):
+        getattr(nn.grad, f"conv{dims}d_weight")(input, weight.shape, g[:1], **settings)
+    with polyad.profiler.profile() as profile:
+        getattr(nn.grad, f"conv{dims}d_input")(input.shape, weight, g, **settings)
+        getattr(nn.grad, f"conv{dims}d_weight")(input, weight.shape, g, **settings)
+    names = sorted(one.key for one in profile.key_averages())
+    assert [name for name in names if "convolution" in name] == ["convolution_transposed", "convolution_weight_grad"]
 
 
 @pytest.mark.parametrize(

@@ -23,9 +23,11 @@ def values(tensors: list[polyad.Tensor]) -> list[object]:
 def test_pointwise(name: str) -> None:
     expected = [getattr(one, name)() for one in LIST]
     tensors = copies()
-    assert values(getattr(polyad, f"_foreach_{name}")(tensors)) == values(expected)
+    found = getattr(polyad, f"_foreach_{name}")(tensors)
+    assert type(found) is tuple
+    assert values(found) == values(expected)
     assert values(tensors) == values(LIST)
-    assert getattr(polyad, f"_foreach_{name}_")(tensors) is None
+    assert getattr(polyad, f"_foreach_{name}_")(tensors) is tensors
     assert values(tensors) == values(expected)
 
 
@@ -63,7 +65,7 @@ def test_those_of_one_form() -> None:
     assert values(polyad._foreach_pow(2.0, OTHERS)) == values([2.0**one for one in OTHERS])
     assert values(polyad._foreach_max(LIST)) == values([LIST[0].max(), LIST[1].max()])
     tensors = copies()
-    polyad._foreach_copy_(tensors, OTHERS)
+    assert polyad._foreach_copy_(tensors, OTHERS) is tensors
     assert values(tensors) == values(OTHERS)
     polyad._foreach_zero_(tensors)
     assert all(one.count_nonzero() == 0 for one in tensors)
@@ -84,6 +86,33 @@ def test_what_does_not_fit() -> None:
         polyad._foreach_neg(LIST[0])
     with pytest.raises(TypeError, match="arguments"):
         polyad._foreach_addcmul(LIST, OTHERS)
+    with pytest.raises(RuntimeError, match="expected to be 0 dim but it has 1 dimensions and 1 elements"):
+        polyad._foreach_mul(LIST, polyad.ones(1))
+    with pytest.raises(TypeError, match="expected to be 0 dim but it has 1"):
+        polyad._foreach_maximum(LIST, polyad.ones(1))
+    with pytest.raises(RuntimeError, match="expected to be 1 dim but it has 0"):
+        polyad._foreach_addcmul(LIST, OTHERS, OTHERS, polyad.tensor(1.0))
     with pytest.raises(AttributeError):
         _ = polyad._foreach_twist
     assert len(foreach.names()) == 91
+
+
+FAILING = {
+    "shapes": (LIST, "add_", ([OTHERS[0], polyad.ones(3, 2)],), "shapes|does not fit"),
+    "copies": (LIST, "copy_", ([OTHERS[0], polyad.ones(3, 2)],), "cannot become"),
+    "dtypes": ([LIST[0], polyad.ones(2, dtype=polyad.int32)], "mul_", (1.5,), "cannot hold"),
+    "without others": ([LIST[0], polyad.ones(2, dtype=polyad.int32)], "sqrt_", (), "cannot hold"),
+    "leaves": ([LIST[0], polyad.ones(2, requires_grad=True)], "zero_", (), "leaf"),
+    "limits": ([LIST[0], polyad.ones(2, 1).expand(2, 2)], "maximum_", (2.0,), "expanded"),
+    "items": (LIST, "add_", ([1.0, "2"],), "not a tensor or a number"),
+}
+
+
+@pytest.mark.parametrize("case", FAILING)
+def test_what_fails_has_written_to_none(case: str) -> None:
+    given, name, others, match = FAILING[case]
+    tensors = [given[0].clone(), given[1]]
+    before = values(tensors)
+    with pytest.raises((RuntimeError, TypeError), match=match):
+        getattr(polyad, f"_foreach_{name}")(tensors, *others)
+    assert values(tensors) == before

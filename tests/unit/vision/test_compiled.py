@@ -1,5 +1,6 @@
 """What stands in for torchvision's compiled libraries: against loops in NumPy, and gradients by finite differences."""
 
+import importlib
 import io
 import math
 from importlib.metadata import entry_points
@@ -11,6 +12,8 @@ import polyad
 from polyad.library.compiled import GROUP
 from polyad.vision.compiled import images, ops as compiled_ops
 
+for file in ("_C.so", "image.so"):
+    polyad.ops.load_library(f"/site-packages/torchvision/{file}")
 OPS = polyad.ops.torchvision
 SIZE = (2, 8, 7, 9)
 ROIS = [[0, 1.2, 0.7, 6.1, 5.4], [1, -3, -2, 4, 3.5], [1, 5, 4, 20, 20], [0, 3, 3, 3, 3], [0, 2.5, 0.5, 4.5, 6.5]]
@@ -106,6 +109,25 @@ def test_gradients_of_pooling(case):
     assert polyad.autograd.gradcheck(pooled, (image,), fast_mode=True)
 
 
+@pytest.mark.parametrize("case", CASES)
+def test_regions_that_are_none(case):
+    op, args, image = getattr(OPS, case.partition(" ")[0]), CASES[case][0], polyad.ones(*SIZE)
+    for number, box, error, match in (
+        (7, [0, 0, 2, 2], IndexError, r"rois\[1, 0\] is 7.* 2 images"),
+        (-1, [0, 0, 2, 2], IndexError, r"rois\[1, 0\] is -1.* 2 images"),
+        (1, [0, math.nan, 2, 2], ValueError, r"rois\[1\] has coordinates .*nan"),
+        (1, [0, 0, math.inf, 2], ValueError, r"rois\[1\] has coordinates .*inf"),
+    ):
+        with pytest.raises(error, match=match):
+            op(image, polyad.tensor([[0, 0, 0, 2, 2], [number, *box]], dtype=polyad.float32), *args)
+
+
+def test_regions_too_large_to_be_sampled():
+    with pytest.raises(ValueError, match=r"roi_align: rois\[0\] is .* sampling_ratio -1"):
+        OPS.roi_align(polyad.ones(*SIZE), polyad.tensor([[0, 0, 0, 1e12, 1e12]]), 1.0, 2, 2, -1, False)
+    assert OPS.roi_align(polyad.ones(*SIZE), polyad.tensor([[0, 0, 0, 1e12, 1e12]]), 1.0, 2, 2, 2, False).sum() == 0
+
+
 def test_regions_in_chunks_and_none_at_all(monkeypatch):
     from polyad.vision.compiled import regions
 
@@ -174,7 +196,8 @@ def test_gradients_of_a_deformable_convolution():
 @pytest.mark.parametrize(
     ("call", "problem"),
     [
-        (lambda x: OPS.nms(x(3, 4), x(2), 0.5), "boxes and scores do not fit"),
+        (lambda x: OPS.nms(x(3, 4), x(2), 0.5), r"dets \(3, 4\) and scores \(2,\) do not fit"),
+        (lambda x: OPS.nms(x(4), x(4), 0.5), r"dets \(4,\) and scores \(4,\) do not fit"),
         (lambda x: OPS.nms(x(3, 4), x(3).double(), 0.5), "two dtypes"),
         (
             lambda x: OPS.roi_align(x(1, 1, 3, 3), x(3, 4), 1.0, 2, 2, 2, False),
@@ -231,11 +254,13 @@ def test_pictures_of_sixteen_bits_and_of_several_frames():
     assert found[1, :, 0, 0].tolist() == [0, 0, 255]
 
 
-def test_they_stand_for_the_libraries_of_torchvision(monkeypatch):
+def test_they_stand_for_the_libraries_of_torchvision():
     declared = {point.name: point.value for point in entry_points(group=GROUP)}
     assert declared["torchvision._C"] == compiled_ops.__name__
     assert declared["torchvision.image"] == images.__name__
     for file in ("_C.so", "_C_stable.so", "image.cpython-311-x86_64-linux-gnu.so"):
         polyad.ops.load_library(f"/site-packages/torchvision/{file}")
+    for module in (compiled_ops, images):
+        importlib.reload(module)  # which registers nothing a second time
     with pytest.raises(OSError, match="compiled against PyTorch"):
         polyad.ops.load_library("/site-packages/torchaudio/_C.so")

@@ -146,9 +146,7 @@ def vector_norm(
             operands={"x": x},
             fix="take another order, or a dim that has elements",
         )
-    if ord == 2:
-        return _norm2(x, 2.0, dims, keepdim)
-    return _norm(x, float(ord), dims, keepdim)
+    return norm_over(x, ord, dims, keepdim)
 
 
 # --------------------------------------------------------------------------------------------------- of matrices
@@ -211,7 +209,7 @@ def _matrix_norm(op: str, name: str, A: Any, ord: Any, dim: Any, keepdim: bool, 
         raise ShapeError(f"{op}: dim {tuple(dim)} names a dimension twice", operands={name: A}, fix="name two")
     both = (rows, columns) if rows < columns else (columns, rows)
     if ord == "fro":
-        return _norm2(A, 2.0, both, keepdim)
+        return norm_over(A, 2.0, both, keepdim)
     if by_values:
         values = _linalg_svdvals(A.movedim((rows, columns), (-2, -1)))
         last = (values.ndim - 1,)
@@ -285,7 +283,9 @@ def norm(
 
 
 def norm_over(input: Tensor, p: float, dims: tuple[int, ...], keepdim: bool) -> Tensor:
-    """The *p*-norm over *dims*."""
+    """The *p*-norm over *dims*; of one element its magnitude, of which a power might overflow."""
+    if p != 0 and all(input._array.shape[dim] == 1 for dim in dims):
+        p = 1
     return _norm2(input, 2.0, dims, keepdim) if p == 2 else _norm(input, float(p), dims, keepdim)
 
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from ...base.dtypes import BOOL, bfloat16, float32
+from ...base.dtypes import BOOL, FLOATING, bfloat16, float32
 from ...base.shapes_and_strides import Shape, window_count
 from ...dispatch.forward import affine, multilinear
 from ...dispatch.op import alias, function, gradient, primitive
@@ -312,6 +312,58 @@ def _convolve(
         raise _renamed(op, error, input, weight, bias) from None
     result = _convolution(batch, weight, bias, step, amount, spacing, groups)
     return unbatched(_arranged(result, count, batch, weight), len(input._array.shape), count)
+
+
+def convolution_gradient(
+    op: str,
+    count: int,
+    input: Tensor | Sequence[int],
+    weight: Tensor | Sequence[int],
+    grad: Tensor,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    groups: Any,
+) -> Tensor:
+    """The gradient of a convolution by *input* or by *weight*, whichever is a size, without the convolution.
+
+    Raises RuntimeError for shapes or dtypes that do not fit, TypeError for arguments of another type.
+    """
+    operands: dict[str, Any] = {"input": input, "weight": weight, "grad_output": grad}
+    name = "weight" if isinstance(weight, Tensor) else "input"
+    other: Tensor = operands[name]
+    for each in (name, "grad_output"):
+        check_tensor(operands[each], op, each)
+    if other._type.dtype is not grad._type.dtype or grad._type.dtype.category < FLOATING:
+        raise DTypeError(
+            f"{op}: {name} and grad_output must have one dtype, floating or complex",
+            operands=operands,
+            fix=f"convert them, as by {name}.to({grad._type.dtype})",
+        )
+    size, kernel = (tuple(one.shape) if isinstance(one, Tensor) else tuple(one) for one in (input, weight))
+    if len(kernel) != count + 2 or len(size) not in (count + 1, count + 2):
+        raise ShapeError(
+            f"{op}: input {size} and weight {kernel} have not {count + 2} dimensions", operands=operands,
+            fix=f"give weight as (result channels, channels / groups, {_KERNELS[count]})",
+        )  # fmt: skip
+    step, spacing = per_axis(stride, op, "stride", count, 1), per_axis(dilation, op, "dilation", count, 1)
+    amount = per_axis(padding, op, "padding", count)
+    _check_groups(op, groups)
+    g, batch = batched(grad, op, count), size if len(size) == count + 2 else (1, *size)
+    try:
+        expected = _convolved_shape(batch, kernel, None, step, amount, spacing, groups)
+    except ShapeError as error:
+        raise ShapeError(error.message.replace("convolution:", f"{op}:", 1), operands=operands, fix=error.fix) from None
+    if g._array.shape != expected:
+        raise ShapeError(
+            f"{op}: grad_output is {tuple(grad.shape)}, and the convolution gives {expected}", operands=operands,
+            fix="pass a gradient of the shape of the convolution's result",
+        )  # fmt: skip
+    if other is weight:
+        result = _convolution_transposed(g, conjugate(other), None, batch[2:], step, amount, spacing, groups)
+        return unbatched(result, len(size), count)
+    images = batched(other, op, count)
+    return _convolution_weight_grad(g, conjugate(images), kernel[2:], step, amount, spacing, groups)
 
 
 @function(method=False, namespace="nn.functional")

@@ -34,7 +34,10 @@ def nms(dets: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
 def _check(dets: Tensor, scores: Tensor) -> None:
     operands = {"dets": dets, "scores": scores}
     if dets.dim() != 2 or dets.shape[1] != 4 or tuple(scores.shape) != (len(dets),):
-        raise ShapeError("nms: boxes and scores do not fit", operands=operands, fix="pass boxes (n, 4) and scores (n,)")
+        raise ShapeError(
+            f"nms: dets {tuple(dets.shape)} and scores {tuple(scores.shape)} do not fit", operands=operands,
+            fix="pass boxes (n, 4) and scores (n,)",
+        )  # fmt: skip
     if dets.dtype is not scores.dtype:
         raise DTypeError("nms: boxes and scores are of two dtypes", operands=operands, fix="cast one to the other's")
     if dets.dtype not in (polyad.float32, polyad.float64):

@@ -1,4 +1,4 @@
-"""``torch.ops.image``: pictures' files as tensors and back, by Pillow; importing this module registers the ops.
+"""``torch.ops.image``: pictures' files as tensors and back, by Pillow; `register` registers the ops.
 
 A picture is uint8 (channels, rows, columns), as torchvision's; a PNG of 16 bits in grey is uint16. Pillow does not read
 colours of 16 bits, which raises NotImplementedError, as do the ops for nvjpeg.
@@ -157,6 +157,10 @@ OPS: dict[str, Any] = {
 }
 """The kernels by schema."""
 
-LIBRARY = library.Library("image", "FRAGMENT")
-for _schema, _kernel in OPS.items():
-    LIBRARY.impl(LIBRARY.define(_schema), _kernel, "CompositeExplicitAutograd")
+
+def register() -> library.Library:
+    """Register the ops, for as long as the library is kept."""
+    made = library.Library("image", "FRAGMENT")
+    for schema, kernel in OPS.items():
+        made.impl(made.define(schema), kernel, "CompositeExplicitAutograd")
+    return made

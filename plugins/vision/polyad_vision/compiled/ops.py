@@ -1,4 +1,4 @@
-"""torchvision's ops, by the schemas of its compiled library, with gradients; importing this module registers them.
+"""torchvision's ops, by the schemas of its compiled library, with gradients; `register` registers them.
 
 torchvision's Python part registers gradients of its own over these, in terms of the same backward ops. Quantized boxes
 are not computed: calling ``qnms`` or ``qroi_align`` raises NotImplementedError.
@@ -49,14 +49,23 @@ OPS: dict[str, Any] = {
 }
 """The kernels by schema; None for what is not computed."""
 
-LIBRARY = library.Library("torchvision", "FRAGMENT")
-for _schema, _kernel in OPS.items():
-    _name = LIBRARY.define(_schema)
-    if _kernel is not None:
-        LIBRARY.impl(_name, _kernel, "CompositeExplicitAutograd")
+
+def register() -> library.Library:
+    """Register the ops, for as long as the library is kept."""
+    made = library.Library("torchvision", "FRAGMENT")
+    for schema, kernel in OPS.items():
+        name = made.define(schema)
+        if kernel is not None:
+            made.impl(name, kernel, "CompositeExplicitAutograd")
+    for name in ("roi_align", "roi_pool", "ps_roi_align", "ps_roi_pool"):
+        _register_pooling_gradient(made, name)
+    library.register_autograd(
+        "torchvision::deform_conv2d", _convolution_backward, setup_context=_save_convolution, lib=made
+    )
+    return made
 
 
-def _register_pooling_gradient(name: str) -> None:
+def _register_pooling_gradient(made: library.Library, name: str) -> None:
     """Give a pooling op the gradient that its backward op computes."""
 
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
@@ -70,11 +79,7 @@ def _register_pooling_gradient(name: str) -> None:
         gradient = op(grad, *ctx.saved_tensors, *ctx.bins, *before, *ctx.size, *behind)
         return (gradient, *[None] * (4 + len(ctx.sampling)))
 
-    library.register_autograd(f"torchvision::{name}", backward, setup_context=setup_context)
-
-
-for _name in ("roi_align", "roi_pool", "ps_roi_align", "ps_roi_pool"):
-    _register_pooling_gradient(_name)
+    library.register_autograd(f"torchvision::{name}", backward, setup_context=setup_context, lib=made)
 
 
 def _save_convolution(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
@@ -85,6 +90,3 @@ def _save_convolution(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
 def _convolution_backward(ctx: Any, grad: Any) -> tuple[Any, ...]:
     gradients = polyad.ops.torchvision._deform_conv2d_backward(grad, *ctx.saved_tensors, *ctx.rest)
     return (*gradients, *[None] * len(ctx.rest))
-
-
-library.register_autograd("torchvision::deform_conv2d", _convolution_backward, setup_context=_save_convolution)

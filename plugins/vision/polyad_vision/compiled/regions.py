@@ -14,10 +14,13 @@ from typing import Any, NamedTuple
 
 import polyad
 from polyad import Tensor
-from polyad.errors import DTypeError, ShapeError
+from polyad.errors import ArgumentError, DTypeError, IndexOutOfRange, ShapeError
 
 _ELEMENTS = 2**24
 """About how many elements are gathered at once."""
+
+_SAMPLES = 2**25
+"""So many samples along an axis may all regions of a call have together."""
 
 
 class Axis(NamedTuple):
@@ -39,13 +42,25 @@ class Axis(NamedTuple):
 # ------------------------------------------------------------------------------------------------------------- axes
 
 
-def _sampled(low: Tensor, extent: Tensor, bins: int, ratio: int, length: int, least: int) -> Axis:
+def _most_samples(op: str, parts: Tensor, bins: int, ratio: int) -> int:
+    """The largest of *parts*, which are the samples of a bin of each region."""
+    most = parts.amax().item() if len(parts) else 1.0
+    if not len(parts) * bins * most <= _SAMPLES:
+        raise ArgumentError(
+            f"{op}: rois[{int(parts.argmax())}] is so large that sampling_ratio {ratio}, a sample for each pixel, "
+            f"makes {most:g} samples of a bin along one axis",
+            fix="clip boxes to the image (torchvision.ops.clip_boxes_to_image), or give a sampling_ratio above 0",
+        )
+    return max(1, int(most))
+
+
+def _sampled(op: str, low: Tensor, extent: Tensor, bins: int, ratio: int, length: int, least: int) -> Axis:
     """Samples in the middle of *ratio* equal parts of each bin, by default as many as it has pixels, each between two
     pixels; the weight is divided by their number, at *least* what is given.
     """
     width = extent / bins
     parts = polyad.full_like(width, ratio) if ratio > 0 else width.ceil()
-    most = ratio if ratio > 0 else max(1, int(parts.amax())) if len(parts) else 1
+    most = ratio if ratio > 0 else _most_samples(op, parts, bins, ratio)
     bin_, part = (polyad.arange(n, dtype=low.dtype, device=low.device) for n in (bins, most))
     position = (bin_ * width[:, None] + low[:, None])[:, :, None] + ((part + 0.5) * width[:, None] / parts[:, None])[
         :, None
@@ -117,6 +132,21 @@ def _check(op: str, input: Tensor, rois: Tensor, bins: int = 1) -> None:
             operands=operands,
             fix="give a picture for each bin",
         )
+    wrong = ~((rois[:, 0] > -1) & (rois[:, 0] < len(input)) & rois.isfinite().all(1))
+    if not bool(wrong.any()):
+        return
+    at = int(wrong.nonzero()[0])
+    number, *coordinates = rois[at].tolist()
+    if -1 < number < len(input):
+        raise ArgumentError(
+            f"{op}: rois[{at}] has coordinates {coordinates}, which are not all finite", operands=operands,
+            fix="leave such regions out: rois[rois.isfinite().all(1)]",
+        )  # fmt: skip
+    raise IndexOutOfRange(
+        f"{op}: rois[{at}, 0] is {number:g}, the number of an image, and input has {len(input)} images",
+        operands=operands,
+        fix="count images from 0",
+    )
 
 
 def _in_single(compute: Callable[..., Any]) -> Callable[..., Any]:
@@ -143,15 +173,16 @@ def _region_ranges(regions: int, elements: int) -> Iterator[tuple[int, int]]:
 
 
 def _align_axes(
-    rois: Tensor, scale: float, bins: tuple[int, int], ratio: int, size: tuple[int, ...], offset: float, least: int
-) -> tuple[Axis, Axis]:
+    op: str, rois: Tensor, scale: float, bins: tuple[int, int], ratio: int, size: tuple[int, ...], offset: float,
+    least: int,
+) -> tuple[Axis, Axis]:  # fmt: skip
     """Rows and columns; *least* is 1 where a region of no extent has no samples, which is then 0."""
     left, top, right, bottom = (rois[:, 1:] * scale - offset).unbind(1)
     extents = bottom - top, right - left
     if not offset:  # regions have at least a pixel
         extents = extents[0].clamp(min=1), extents[1].clamp(min=1)
-    rows = _sampled(top, extents[0], bins[0], ratio, size[0], least)
-    return rows, _sampled(left, extents[1], bins[1], ratio, size[1], least)
+    rows = _sampled(op, top, extents[0], bins[0], ratio, size[0], least)
+    return rows, _sampled(op, left, extents[1], bins[1], ratio, size[1], least)
 
 
 def _table_rows(rois: Tensor, rows: Tensor, columns: Tensor, size: tuple[int, ...]) -> Tensor:
@@ -164,13 +195,14 @@ def _table_rows(rois: Tensor, rows: Tensor, columns: Tensor, size: tuple[int, ..
 def roi_align(input: Tensor, rois: Tensor, scale: float, height: int, width: int, ratio: int, aligned: bool) -> Tensor:
     """Means of bilinear samples, (regions, channels, height, width) of *input* (pictures, channels, rows, columns).
 
-    Raises RuntimeError for shapes or dtypes that do not fit.
+    Raises RuntimeError for shapes or dtypes that do not fit, IndexError for a picture that there is not, ValueError for
+    a region that is not finite, or too large for samples of each pixel.
     """
     _check("roi_align", input, rois)
     channels, *size = input.shape[1:]
     if not len(rois):
         return input.new_zeros(0, channels, height, width)
-    axes = _align_axes(rois, scale, (height, width), ratio, size, 0.5 * aligned, 1)
+    axes = _align_axes("roi_align", rois, scale, (height, width), ratio, size, 0.5 * aligned, 1)
     rows, columns = _reads_of_region(axes[0]), _reads_of_region(axes[1])
     table = input.permute(0, 2, 3, 1).reshape(-1, channels)
     read = rows.place.shape[1], columns.place.shape[1]
@@ -193,7 +225,7 @@ def roi_align_backward(
     size = rows, columns
     table = grad.new_zeros(pictures * rows * columns, channels)
     if len(rois):
-        axes = _align_axes(rois, scale, (height, width), ratio, size, 0.5 * aligned, 1)
+        axes = _align_axes("roi_align", rois, scale, (height, width), ratio, size, 0.5 * aligned, 1)
         down, across = _reads_of_region(axes[0]), _reads_of_region(axes[1])
         read = down.place.shape[1], across.place.shape[1]
         for begin, end in _region_ranges(len(rois), read[0] * read[1] * channels):
@@ -262,7 +294,7 @@ def ps_roi_align(
 ) -> tuple[Tensor, Tensor]:
     """Means of bilinear samples, each bin of channels of its own."""
     _check("ps_roi_align", input, rois, height * width)
-    axes = _align_axes(rois, scale, (height, width), ratio, tuple(input.shape[2:]), 0.5, 0)
+    axes = _align_axes("ps_roi_align", rois, scale, (height, width), ratio, tuple(input.shape[2:]), 0.5, 0)
     return _ps_forward(input, rois, axes)
 
 
@@ -271,7 +303,8 @@ def ps_roi_align_backward(
     grad: Tensor, rois: Tensor, mapping: Tensor, scale: float, height: int, width: int, ratio: int, *shape: int
 ) -> Tensor:
     """The gradient of `ps_roi_align` by its input."""
-    return _ps_backward(grad, rois, _align_axes(rois, scale, (height, width), ratio, shape[2:], 0.5, 0), shape)
+    axes = _align_axes("ps_roi_align", rois, scale, (height, width), ratio, shape[2:], 0.5, 0)
+    return _ps_backward(grad, rois, axes, shape)
 
 
 def _pixel_axes(

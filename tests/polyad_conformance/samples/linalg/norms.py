@@ -117,6 +117,19 @@ SAMPLES = [
         )
         for p in (1, 2, 3, math.inf)
     ],
+    *[
+        Sample(
+            op=op,
+            name=f"{position} {order}, one element of {size}",
+            inputs=lambda make, size=size: (np.full((2, 1), -size, np.float32),),
+            kwargs={position: order, "dim": 1},
+            reference=lambda x, dim, **order: np.abs(x).sum(dim),
+            dtypes=(float32,),
+        )
+        for op, position in (("norm", "p"), ("linalg.vector_norm", "ord"))
+        for order in (2, 3, -2)
+        for size in (1e30, 1e-30)
+    ],
     of_matrix("nuc", op="norm", position="p"),
     *[
         Sample(
