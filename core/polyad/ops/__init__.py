@@ -37,7 +37,7 @@ def __getattr__(name: str) -> Any:
     if name in ("load_library", "loaded_libraries"):
         return getattr(importlib.import_module("polyad.library.compiled"), name)
     path = f"{__name__}.{name}"
-    if name.startswith("__"):
+    if name.startswith(("__", "pytest_")):  # what Python and pytest ask any module for is no namespace
         raise missing(__name__, name)
     shown = sys.modules.get("polyad.library.spaces")
     if path in MOVED and not (shown and name in shown.NAMESPACES):
