@@ -18,8 +18,8 @@ import polyad
 SPACES = (
     "nn", "nn.init", "nn.utils", "nn.utils.parametrize", "nn.utils.parametrizations", "nn.utils.prune", "nn.utils.rnn",
     "nn.utils.stateless", "optim", "optim.lr_scheduler", "optim.swa_utils", "distributions",
-    "distributions.constraints", "distributions.utils", "utils._pytree", "metrics", "vision.ops",
-    "vision.transforms", "vision.transforms.v2", "vision.transforms.functional", "vision.utils", "vision.datasets",
+    "distributions.constraints", "distributions.utils", "utils._pytree", "metrics",
+    "vision.transforms", "vision.transforms.functional", "vision.utils", "vision.datasets",
 )  # fmt: skip
 """The modules whose public functions and classes are called."""
 
@@ -71,7 +71,7 @@ OBJECTS: dict[str, tuple[str, ...]] = {
         "WeightedMeanAbsolutePercentageError()",
     ),
     "vision.transforms": (
-        "RandAugment()", "TrivialAugmentWide()", "ColorJitter(0.5)", "GaussianBlur(3)", "RandomAffine(10)",
+        "ColorJitter(0.5)", "GaussianBlur(3)", "RandomAffine(10)",
         "RandomCrop(2)", "RandomErasing(1.0)", "RandomGrayscale()", "RandomHorizontalFlip()", "RandomResizedCrop(2)",
         "RandomRotation(10)", "CenterCrop(2)", "Compose([Grayscale()])", "FiveCrop(2)", "Normalize([0.5], [0.5])",
         "Pad(1)", "RandomApply([Grayscale()])", "Resize(2)", "TenCrop(2)", "ToPILImage()", "ToTensor()",

@@ -35,11 +35,10 @@ def function_of(entry: Sample | ErrorCase) -> Any:
     polyad does not have.
     """
     name = entry.op
-    if name.startswith("_"):
-        if name[1:] in OPS:
-            return as_called(entry, OPS[name[1:]].call)
-    elif name in PUBLIC:
+    if name in PUBLIC:
         return as_called(entry, PUBLIC[name].call)
+    if name.startswith("_") and name[1:] in OPS:
+        return as_called(entry, OPS[name[1:]].call)
     raise LookupError(f"polyad_conformance: a sample is for {name!r}, which polyad does not have")
 
 

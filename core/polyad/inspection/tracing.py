@@ -122,9 +122,9 @@ def trace_dispatch() -> TraceLog:
 
     >>> import polyad
     >>> with polyad.trace_dispatch() as log:
-    ...     _ = polyad.ones(2).cumprod(0)
+    ...     _ = polyad.ones(2).sort()
     >>> [(entry.op, entry.path, entry.origin) for entry in log]
-    [('full', 'decomposition', ''), ('cumprod', 'kernel', 'polyad_numpy')]
+    [('full', 'decomposition', ''), ('sort', 'kernel', 'polyad_numpy')]
     """
     return TraceLog()
 
@@ -219,8 +219,8 @@ def explain(op: str | Callable[..., Any], *args: Any, **kwargs: Any) -> Explanat
     no view is explained. Raises TypeError for an unknown op, and what the call itself would raise for wrong operands.
 
     >>> import polyad
-    >>> print(polyad.explain("cumprod", polyad.ones(2), 0))  # doctest: +ELLIPSIS
-    cumprod on cpu: kernel of polyad_numpy
+    >>> print(polyad.explain("sort", polyad.ones(2)))  # doctest: +ELLIPSIS
+    sort on cpu: kernel of polyad_numpy
         takes   float32
         ...
     """

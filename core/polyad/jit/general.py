@@ -245,8 +245,10 @@ class _Generalising:
         sizes = [int(largest * 0.83**at) // 2 * 2 + 1 for at in range(len(self.example))]
         found = []
         for order in (sizes,) if len(sizes) == 1 else (sizes, sizes[::-1]):
-            ends = {name: self.ranges.get(name, (0, None))[1] for name in self.example}
-            limited = {name: size if (end := ends[name]) is None else min(end, size) for name, size in zip(ends, order)}
+            limited = {}
+            for name, size in zip(self.example, order):
+                most = self.ranges.get(name, (0, None))[1]
+                limited[name] = size if most is None else min(most, size)
             found.append(self.followed(limited))
         return found
 

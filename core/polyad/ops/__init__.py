@@ -30,6 +30,9 @@ PUBLIC.index(_by_name(declared_names.FUNCTIONS))
 ATTRIBUTES.index(_by_name(declared_names.ATTRIBUTES))
 attach(ATTRIBUTES.names())
 
+_OF_TESTS = frozenset({"setUpModule", "setup_module", "tearDownModule", "teardown_module"})
+"""What runners of tests ask any module for, as Python does for names such as ``__path__``: no namespaces of ops."""
+
 
 def __getattr__(name: str) -> Any:
     if name in ("aten", "polyad"):  # PyTorch's ops, and those of polyad's that PyTorch has not
@@ -37,7 +40,7 @@ def __getattr__(name: str) -> Any:
     if name in ("load_library", "loaded_libraries"):
         return getattr(importlib.import_module("polyad.library.compiled"), name)
     path = f"{__name__}.{name}"
-    if name.startswith("__"):
+    if name.startswith(("__", "pytest")) or name in _OF_TESTS:
         raise missing(__name__, name)
     shown = sys.modules.get("polyad.library.spaces")
     if path in MOVED and not (shown and name in shown.NAMESPACES):

@@ -171,7 +171,14 @@ def hspmm(mat1: Tensor, mat2: Tensor) -> SparseTensor:
 @answers("sspaddmm")
 def sspaddmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> SparseTensor:
     """``beta * input + alpha * mat1 @ mat2`` as a sparse tensor, where *input* and *mat1* are sparse."""
-    check_type("sspaddmm", "input", input, Tensor, "a tensor")
+    for name, value in (("input", input), ("mat1", mat1), ("mat2", mat2)):
+        check_type("sspaddmm", name, value, Tensor, "a tensor")
+    if not isinstance(input, SparseTensor) or not isinstance(mat1, SparseTensor):
+        raise NotSupported(
+            "sspaddmm: input and mat1 are not both sparse",
+            operands={"input": input, "mat1": mat1, "mat2": mat2},
+            fix="convert them with to_sparse(), or use addmm",
+        )
     return add(mul(input, beta), mul(to_sparse(mm(mat1, mat2)), alpha))
 
 

@@ -173,7 +173,7 @@ def homes(op: str) -> set[str]:
     """The families that may list an op's samples and error cases: the one that declares it. The older names of linear
     algebra have samples beside the functions that they call, so for them it is any family that they use.
     """
-    entry = OPS[op[1:]] if op.startswith("_") else PUBLIC.get(op) or ATTRIBUTES[op]
+    entry = PUBLIC.get(op) or (OPS[op[1:]] if op.startswith("_") else ATTRIBUTES[op])
     if entry.module != "polyad.ops.linalg.older_names":
         return {entry.module}
     body = inspect.unwrap(PUBLIC[op].call)

@@ -88,3 +88,48 @@ class Translation(nn.Module):
     def forward(self, source: Any, target: Any) -> Any:
         mask = nn.Transformer.generate_square_subsequent_mask(target.size(1))
         return self.out(self.transformer(self.source(source), self.target(target), tgt_mask=mask, tgt_is_causal=True))
+
+
+class InvertedResidual(nn.Module):
+    """A block of MobileNet V3: wider inside, a filter for each channel, and channels weighted by what is in all."""
+
+    def __init__(self, width: int, inside: int) -> None:
+        super().__init__()
+        self.widen = nn.Sequential(nn.Conv2d(width, inside, 1, bias=False), nn.BatchNorm2d(inside), nn.Hardswish())
+        self.filters = nn.Sequential(
+            nn.Conv2d(inside, inside, 3, padding=1, groups=inside, bias=False), nn.BatchNorm2d(inside), nn.Hardswish()
+        )
+        self.weigh = nn.Sequential(
+            nn.AdaptiveAvgPool2d(1), nn.Conv2d(inside, 4, 1), nn.ReLU(), nn.Conv2d(4, inside, 1), nn.Hardsigmoid()
+        )
+        self.narrow = nn.Sequential(nn.Conv2d(inside, width, 1, bias=False), nn.BatchNorm2d(width))
+
+    def forward(self, x: Any) -> Any:
+        y = self.filters(self.widen(x))
+        return x + self.narrow(self.weigh(y) * y)
+
+
+class MobileNet(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        stem = nn.Conv2d(3, 8, 3, stride=2, padding=1, bias=False), nn.BatchNorm2d(8), nn.Hardswish(inplace=True)
+        self.features = nn.Sequential(*stem, InvertedResidual(8, 16), InvertedResidual(8, 24))
+        self.pool, self.out = nn.AdaptiveAvgPool2d(1), nn.Sequential(nn.Dropout(0.2), nn.Linear(8, 5))
+
+    def forward(self, x: Any) -> Any:
+        return self.out(torch.flatten(self.pool(self.features(x)), 1))
+
+
+class VisionTransformer(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.patches = nn.Conv2d(3, 8, 8, stride=8)
+        self.first, self.places = nn.Parameter(torch.zeros(1, 1, 8)), nn.Parameter(torch.randn(1, 5, 8))
+        layer = nn.TransformerEncoderLayer(8, 2, 16, activation="gelu", batch_first=True, norm_first=True)
+        self.encoder = nn.TransformerEncoder(layer, 1, nn.LayerNorm(8), enable_nested_tensor=False)
+        self.out = nn.Linear(8, 5)
+
+    def forward(self, x: Any) -> Any:
+        patches = self.patches(x).flatten(2).transpose(1, 2)
+        x = torch.cat([self.first.expand(x.size(0), -1, -1), patches], 1) + self.places
+        return self.out(self.encoder(x)[:, 0])

@@ -10,7 +10,7 @@ from polyad import vision
 from polyad._higher_order_ops import map as map_slices, scan
 from polyad.library import custom_op
 
-from .models import GPT, Tagger, Translation, UNet
+from .models import GPT, MobileNet, Tagger, Translation, UNet, VisionTransformer
 
 nn = torch.nn
 onnx = pytest.importorskip("onnx")
@@ -43,14 +43,8 @@ TOKENS = {0: "batch", 1: "length"}
 MODELS = {
     "mlp": (mlp, lambda: (torch.randn(3, 4),), [{0: "batch"}]),
     "resnet": (vision.models.resnet18, lambda: (torch.randn(1, 3, 32, 32),), [{0: "batch", 2: "height", 3: "width"}]),
-    "mobilenet": (vision.models.mobilenet_v3_small, lambda: (torch.randn(1, 3, 32, 32),), [{0: "batch"}]),
-    "vit": (
-        lambda: vision.models.VisionTransformer(
-            image_size=16, patch_size=8, num_layers=1, num_heads=2, hidden_dim=8, mlp_dim=16
-        ),
-        lambda: (torch.randn(2, 3, 16, 16),),
-        [{0: "batch"}],
-    ),
+    "mobilenet": (MobileNet, lambda: (torch.randn(1, 3, 32, 32),), [{0: "batch"}]),
+    "vit": (VisionTransformer, lambda: (torch.randn(2, 3, 16, 16),), [{0: "batch"}]),
     "gpt": (lambda: GPT(fused=False), lambda: (torch.randint(0, 17, (2, 8)),), [TOKENS]),
     "gpt, fused": (lambda: GPT(fused=True), lambda: (torch.randint(0, 17, (2, 8)),), [TOKENS]),
     "tagger": (Tagger, lambda: (torch.randint(0, 20, (2, 7)),), [TOKENS]),

@@ -254,6 +254,16 @@ WRONG: dict[str, tuple[Any, type[Exception], str]] = {
     "mm": (lambda: polyad.ones(2, 3).to_sparse() @ polyad.ones(2, 3), RuntimeError, "3 != 2"),
     "unknown": (lambda: polyad.exp(polyad.ones(2).to_sparse()), NotImplementedError, r"exp: .* sparse tensors"),
     "plus a number": (lambda: polyad.ones(2).to_sparse() + 1, NotImplementedError, "dense tensor"),
+    "sspaddmm": (
+        lambda: polyad.sspaddmm(polyad.ones(2, 2), polyad.eye(2).to_sparse(), polyad.ones(2, 2)),
+        NotImplementedError,
+        "sspaddmm: input and mat1 are not both sparse",
+    ),
+    "sspaddmm of no tensor": (
+        lambda: polyad.sspaddmm(polyad.ones(2, 2), (0, 1), polyad.ones(2, 2)),
+        TypeError,
+        "sspaddmm: mat1 is tuple, not a tensor",
+    ),
     "numpy": (lambda: polyad.ones(2).to_sparse().numpy(), TypeError, "no array"),
     "shapes": (lambda: polyad.ones(2).to_sparse() + polyad.ones(3).to_sparse(), RuntimeError, "shapes"),
 }  # fmt: skip

@@ -36,7 +36,8 @@ def names_seen_by(function: Any, frame_names: Any = None) -> Any:
             inner[name] = cell.cell_contents
         except ValueError:
             continue  # not set yet
-    if function.__module__.startswith(f"{library.__name__}."):
+    home = function.__module__ or ""  # code that a program made may have no module
+    if home.startswith(f"{library.__name__}."):
         inner["torch"] = TorchValue()
     return ChainMap(inner, frame_names or {}, function.__globals__)
 
