@@ -296,7 +296,7 @@ class _Generalising:
 
     def failure(self, graph: Graph, name: str, size: int) -> BakedSize | None:
         """Why *graph* does not hold where one symbol has another size; None if it does."""
-        sizes = self.followed({**self.example, name: size})
+        sizes = self.followed({**self.captures[0][1], name: size})
         count = len(self.captures), len(self.twins)
         try:
             self.capture(sizes)
@@ -356,8 +356,10 @@ class _Generalising:
         sizes = [int(largest * 0.83**at) // 2 * 2 + 1 for at in range(len(self.example))]
         found = []
         for order in (sizes,) if len(sizes) == 1 else (sizes, sizes[::-1]):
-            ends = {name: self.ranges.get(name, (0, None))[1] for name in self.example}
-            limited = {name: size if ends[name] is None else min(ends[name], size) for name, size in zip(ends, order)}
+            limited = {}
+            for name, size in zip(self.example, order, strict=True):
+                most = self.ranges.get(name, (0, None))[1]
+                limited[name] = size if most is None else min(most, size)
             found.append(self.followed(limited))
         return found
 
