@@ -3,7 +3,8 @@
 Each of the forms that programs use is tried, the plainest first: a size; a sum with whole coefficients, as of ``cat``;
 a product or quotient of sizes, as of ``view``; a size divided and rounded, as of a half or of padding to a multiple;
 for floats a constant times a size to some power, or the factor n/(n - 1) of an unbiased variance. An expression must
-give the number in every capture.
+give the number in every capture. What is divided and rounded has a divisor, a form and a constant to fit a few numbers
+by: it is a doubt, for which the function is captured at more sizes, that it must predict.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from itertools import combinations_with_replacement
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..graph.expressions import Expression, close, product
 
@@ -30,6 +31,9 @@ class Known(NamedTuple):
 
 class Fitting:
     """What fits numbers, by the sizes that the symbols of the inputs have in the captures.
+
+    Attributes:
+        doubts: for each number that is divided and rounded, all that fits it.
 
     The first capture is of the example; in the one numbered i only the i-th symbol has another size, as far as there
     are symbols; in further ones all have.
@@ -147,29 +151,32 @@ class Fitting:
     def _rounded(self, row: Row, near: Sequence[Known]) -> Any:
         """A size, or a product of two, divided by a constant and rounded, or what is left of that."""
         known = [*self.symbols, *near]
-        for among in (known, _products(known)):
+        for among, forms in ((known, (*_QUOTIENTS, *_REMAINDERS)), (_products(known, alike=2), _QUOTIENTS)):
             found = [
                 form(one.item, divisor) + difference
                 for one in among
                 for divisor in range(2, LARGEST_DIVISOR + 1)
-                for form in _FORMS
+                for form in forms
                 if (difference := _difference(row, [form(size, divisor) for size in one.row])) is not None
+                and (form in _QUOTIENTS or difference >= 0 or min(row) < 0)  # a remainder may be 0
             ]
             if found:
-                if len(found) > 1:
-                    self.doubts.append(found)
+                self.doubts.append(found)
                 return found[0]
         return None
 
 
-_FORMS: tuple[Callable[[Any, int], Any], ...] = (
+_Form: TypeAlias = Callable[[Any, int], Any]
+_QUOTIENTS: Final[tuple[_Form, ...]] = (
     lambda size, divisor: size // divisor,
     lambda size, divisor: (size + (divisor - 1)) // divisor,
-    lambda size, divisor: size % divisor,
-    lambda size, divisor: (0 - size) % divisor,
     lambda size, divisor: size // divisor * divisor,
     lambda size, divisor: (size + (divisor - 1)) // divisor * divisor,
     lambda size, divisor: size - size // divisor,
+)
+_REMAINDERS: Final[tuple[_Form, ...]] = (
+    lambda size, divisor: size % divisor,
+    lambda size, divisor: (0 - size) % divisor,
 )
 
 
@@ -203,8 +210,8 @@ def _power(ratio: Fraction, of: Fraction) -> int | None:
     return next((power for power in range(-3, 5) if of**power == ratio), None)
 
 
-def _products(known: Sequence[Known]) -> list[Known]:
-    """What is known, multiplied by two, three and four."""
+def _products(known: Sequence[Known], alike: int = 4) -> list[Known]:
+    """What is known, multiplied by two, three and four, with no factor more than *alike* times."""
     few = list({one.row: one for one in known}.values())[:8]
     return [
         Known(
@@ -212,6 +219,7 @@ def _products(known: Sequence[Known]) -> list[Known]:
         )
         for count in (2, 3, 4)
         for chosen in combinations_with_replacement(few, count)
+        if count <= alike or len(set(chosen)) == count
     ]
 
 

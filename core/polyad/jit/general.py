@@ -7,6 +7,10 @@ finds none is refused by name. Then the graph is held against each capture.
 All but the first are captures without data (twins.py), the last of them at large sizes. A function that cannot be
 called so, or does something else then, is called with the example's data, repeated or cut, so that indices stay valid.
 
+A number that is divided and rounded is captured at more sizes, which its expression must predict. The smallest sizes,
+0, 1 and 2, are captured too, as far as the range has them, and the graph held against them: where it does not hold,
+the range begins behind, at the least size for which it does, or the graph is refused if the range was asked for.
+
 Known limit: a decision that the program makes for sizes between those captured, or beyond, is not seen. The ends of a
 symbol's range are captured, if it has any, so a range says up to where a graph holds.
 """
@@ -17,21 +21,23 @@ import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from dataclasses import replace as exchanged
 from typing import Any, Literal, TypeAlias
 
-from ..base.shapes_and_strides import Layout
 from ..base.state import warn_user
-from ..errors import ArgumentError, ArgumentTypeError, BakedSize, PolyadError, ShapeError
+from ..errors import ArgumentError, ArgumentTypeError, BakedSize, PolyadError
 from ..graph.expressions import Expression, SizeRef, evaluated, names_of, solved
 from ..graph.graph import Graph
 from ..graph.parsing import is_free
-from ..graph.sizes import dense_strides, lie_alike, remembered, sizes_in_words
+from ..graph.sizes import sizes_in_words
 from ..graph.structure import leaves_of, replace
 from ..history.grad_mode import no_grad
 from ..random.generator import Generator
 from ..tensor import Tensor
 from .calls import Calls, Given, argument_lengths, called_ops, only_shows
 from .capture import BakedValueWarning, Capture
+from .holding import are_close, check_prediction, hold_against
+from .resizing import resized, varied
 from .twins import ASSUMED, Twins
 from .unifying import Dims, Ranges, Unifying
 
@@ -39,7 +45,7 @@ __all__ = ["generalise"]
 
 LARGEST_END = 4096
 """The end of a range is captured if it is no more than this, or than eight times the example."""
-MOST_CAPTURES = 12
+MOST_CAPTURES = 24
 
 Group: TypeAlias = "list[tuple[str, int]]"
 
@@ -199,14 +205,119 @@ class _Generalising:
         graph = unifying.graph()
         if by_data:
             self.check_empty(graph)
-        while not few and (more := self.deciding(unifying.fitting.doubts)) is not None:
+        if few:
+            return graph
+        for find in (self.spread, self.steps):
+            for sizes in find(unifying.fitting.doubts):
+                self.capture(sizes)
+            if unifying.fitting.doubts:
+                unifying = self.unifying()
+                graph = unifying.graph()
+        while (more := self.deciding(unifying.fitting.doubts)) is not None:
             self.capture(more)
             unifying = self.unifying()
             graph = unifying.graph()
-        for at, (one, sizes) in enumerate(() if few else self.captures):
+        for at, (one, sizes) in enumerate(self.captures):
             found = {symbol.name: symbol.captured[at] for symbol in graph.symbols if symbol.data}
-            _hold_against(graph, one, {**sizes, **found})
+            hold_against(graph, one, {**sizes, **found})
+        for at, symbol in enumerate(graph.symbols):
+            if symbol.name in self.symbols and symbol.name not in self.follows:
+                graph.symbols[at] = exchanged(symbol, least=self.least(graph, symbol.name))
         return graph
+
+    # ------------------------------------------------------------------------------------------------ more captures
+
+    def _between(self, name: str) -> tuple[int, int]:
+        """The least and the largest size of a symbol that is captured, and more than 1."""
+        sizes = [row[name] for _, row in self.captures if row[name] > 1] or [2]
+        return min(sizes), max(sizes)
+
+    def new(self, wanted: Mapping[str, list[int]]) -> list[dict[str, int]]:
+        """Rows of sizes that are not captured: those *wanted* of each symbol, in another order for each."""
+        known = [row for _, row in self.captures]
+        found = []
+        for at in range(max(map(len, wanted.values()), default=0)):
+            row = self.followed(
+                {
+                    name: sizes[(at + 2 * k) % len(sizes)] if sizes else self.example[name]
+                    for k, (name, sizes) in enumerate(wanted.items())
+                }
+            )
+            if row not in known and row not in found:
+                found.append(row)
+        return found
+
+    def spread(self, doubts: list[list[Any]]) -> list[dict[str, int]]:
+        """Sizes that lie between those captured, odd ones and even ones, near the ends and near powers of two."""
+        wanted: dict[str, list[int]] = {}
+        for name, size in self.example.items() if doubts else ():
+            least, most = self._between(name)
+            powers = [(1 << k) + more for k in range(1, most.bit_length()) for more in (-1, 0, 1)]
+            inside = [one for one in sorted({*powers, size + 2, size + 3}) if least < one < most]
+            near = [one for one in inside if one <= 4 * size + 1][-6:]
+            far = [one for one in inside if one > 4 * size + 1]
+            wanted[name] = [*dict.fromkeys((*near[1::2], *near[::2], *far[:: max(1, len(far) // 3)][:4], most - 1))]
+            wanted[name] = [one for one in wanted[name] if least < one < most]
+        return self.new(wanted)
+
+    def steps(self, doubts: list[list[Any]]) -> list[dict[str, int]]:
+        """Sizes before and behind which what fits so far changes."""
+        wanted: dict[str, list[int]] = {name: [] for name in self.example}
+        for item in [found[0] for found in doubts if names_of(found[0]) <= self.example.keys()]:
+            for name in names_of(item):
+                least, most = self._between(name)
+                values = [evaluated(item, {**self.example, name: size}) for size in range(least, min(most, 1024) + 1)]
+                at = [least + k for k in range(1, len(values)) if values[k] != values[k - 1]]
+                middle = len(at) // 2
+                wanted[name] += [size for one in (*at[:1], *at[middle : middle + 1]) for size in (one - 1, one)]
+        return self.new(wanted) if any(wanted.values()) else []
+
+    def least(self, graph: Graph, name: str) -> int:
+        """The least size from which *graph* holds: of the range, or more if that has no least size of its own."""
+        asked = self.ranges.get(name, (0, None))[0]
+        known = sorted({self.example[name], *[row[name] for _, row in self.captures]})
+        for size in (2, 1, 0):
+            if size < asked or size in known or size > max(known):
+                continue
+            failed = self.failure(graph, name, size)
+            if failed is None:
+                continue
+            above = min(one for one in known if one > size)
+            while above - size > 1:
+                middle = (size + above) // 2
+                if self.failure(graph, name, middle) is None:
+                    above = middle
+                else:
+                    size = middle
+            if asked:
+                raise failed
+            return above
+        return asked
+
+    def failure(self, graph: Graph, name: str, size: int) -> BakedSize | None:
+        """Why *graph* does not hold where one symbol has another size; None if it does."""
+        sizes = self.followed({**self.captures[0][1], name: size})
+        count = len(self.captures), len(self.twins)
+        try:
+            self.capture(sizes)
+            check_prediction(graph, self.captures[-1][0], sizes)
+        except BakedSize as error:
+            made = self.captures[-1][0] if len(self.captures) > count[0] else None
+            if made is None or not self.same_but_shown(graph, made):
+                return error
+            try:
+                self.compare(graph, sizes)
+            except Exception:
+                return error
+        finally:
+            del self.captures[count[0] :], self.twins[count[1] :]
+        return None
+
+    @staticmethod
+    def same_but_shown(graph: Graph, captured: Graph) -> bool:
+        """Whether two graphs have the same calls, but for those that show or copy, and draw no numbers."""
+        one, other = [[node.name for node in nodes if not only_shows(node)] for nodes in (graph, captured)]
+        return one == other and not any(leaves_of(node.args, Generator) for node in graph)
 
     def look_for_data(self) -> None:
         """Capture a function without symbols again, without data, and keep that if sizes follow from data."""
@@ -246,7 +357,7 @@ class _Generalising:
         found = []
         for order in (sizes,) if len(sizes) == 1 else (sizes, sizes[::-1]):
             limited = {}
-            for name, size in zip(self.example, order):
+            for name, size in zip(self.example, order, strict=True):
                 most = self.ranges.get(name, (0, None))[1]
                 limited[name] = size if most is None else min(most, size)
             found.append(self.followed(limited))
@@ -286,20 +397,22 @@ class _Generalising:
         ends = [one for one in (least, most) if one is not None and 2 <= one <= max(LARGEST_END, 8 * size)]
         return [*found, *[one for one in ends if one not in found]]
 
-    def compare(self, graph: Graph) -> None:
-        """Raise if *graph* does not give for the example what the function gives."""
+    def compare(self, graph: Graph, sizes: Mapping[str, int] | None = None) -> None:
+        """Raise if *graph* does not give what the function gives for the example, or for this cut to *sizes*."""
         calls = self.calls
+        given = calls.given if sizes is None else self._inputs(sizes, data=True)
         results = []
         for called in (calls.function, graph):
             with calls.restored(), warnings.catch_warnings(), no_grad():
                 warnings.simplefilter("ignore")
-                args, kwargs = replace(calls.given, Tensor, lambda tensor: tensor.detach().clone())
+                args, kwargs = replace(given, Tensor, (lambda one: one.detach().clone()) if sizes is None else varied)
                 results.append(leaves_of(called(*args, **kwargs), Tensor))
         drawn = any(leaves_of(node.args, Generator) for node in graph)
         for wanted, found in zip(*results, strict=True):
-            if wanted.shape != found.shape or not (drawn or _close(wanted, found)):
+            if wanted.shape != found.shape or not (drawn or are_close(wanted, found)):
+                at = sizes_in_words(sizes or self.example)
                 raise BakedSize(
-                    f"{graph.name}: for {sizes_in_words(self.example)} it gives something else than for other sizes",
+                    f"{graph.name}: for {at} it gives something else than for other sizes",
                     fix="pass an example without sizes of 1, or leave the dimension fixed",
                 )
 
@@ -346,16 +459,16 @@ class _Generalising:
             "multiple as an expression, or leave the dimension fixed",
         )
 
-    def _inputs(self, sizes: dict[str, int]) -> Given:
+    def _inputs(self, sizes: Mapping[str, int], data: bool = False) -> Given:
         made: dict[int, Tensor] = {}
 
         def new(tensor: Tensor) -> Tensor:
             dims = self.dims.get(self.calls.names[id(tensor)], {})
             if id(tensor) not in made:
                 shape = {dim: evaluated(item, sizes) for dim, item in dims.items()}
-                with_data = self.data or not self.captures
+                with_data = data or self.data or not self.captures
                 source = tensor if with_data else tensor.detach().to("meta").requires_grad_(tensor.requires_grad)
-                made[id(tensor)] = _resized(source, shape) if dims else source
+                made[id(tensor)] = resized(source, shape) if dims else source
             return made[id(tensor)]
 
         return replace(self.calls.given, Tensor, new)  # type: ignore[no-any-return]
@@ -492,57 +605,3 @@ def _differ(found: Iterable[Any], sizes: Mapping[str, int]) -> bool:
     """Whether expressions of symbols of inputs differ for *sizes*."""
     known = [item for item in found if names_of(item) <= sizes.keys()]
     return len({evaluated(item, sizes) for item in known}) > 1
-
-
-def _close(one: Tensor, other: Tensor) -> bool:
-    """Whether two results of one computation are the same, but for roundings."""
-    from ..testing import assert_close
-
-    try:
-        assert_close(one, other, equal_nan=True)
-    except AssertionError:
-        return False
-    return True
-
-
-def _resized(tensor: Tensor, shape: Mapping[int, int]) -> Tensor:
-    """A tensor as *tensor* with other sizes, of the same data again and again; it lies in memory in the same order."""
-    if all(tensor.shape[dim] == size for dim, size in shape.items()) and _is_dense(tensor):
-        return tensor
-    order = sorted(range(tensor.dim()), key=lambda dim: -tensor.stride(dim))
-    with no_grad():
-        new = tensor.detach()
-        for dim, size in shape.items():
-            old = max(tensor.shape[dim], 1)
-            index = [at % old for at in range(size)]
-            new = new.index_select(dim, _indices(index, tensor))
-        new = new.permute(*order).clone().permute(*[order.index(dim) for dim in range(tensor.dim())])
-    return new.requires_grad_() if tensor.requires_grad else new
-
-
-def _indices(index: list[int], like: Tensor) -> Tensor:
-    from ..functions import tensor
-
-    made: Tensor = tensor(index, device=like.device)
-    return made.long() if not index else made
-
-
-def _is_dense(tensor: Tensor) -> bool:
-    layout = Layout(tuple(tensor.shape), tensor.stride(), 0)
-    return dense_strides(layout.shape, layout) is not None
-
-
-def _hold_against(graph: Graph, captured: Graph, sizes: Mapping[str, int]) -> None:
-    """Raise if *graph* is not what was *captured* at *sizes*."""
-    try:
-        found = remembered(graph, sizes)
-    except ShapeError as error:
-        raise BakedSize(error.message, fix=error.fix, notes=error.lines) from error
-    for value, other in zip(found.values, captured.values, strict=True):
-        one, two = value.layout, other.layout
-        if (one.shape, one.offset) != (two.shape, two.offset) or not lie_alike(one.shape, one.strides, two.strides):
-            raise BakedSize(
-                f"{graph.name}: for {sizes_in_words(sizes)} %{value.name} is {tuple(other.layout)}, "
-                f"not {tuple(value.layout)} as for other sizes",
-                fix="make it contiguous(), or leave the dimension fixed by which the function decides",
-            )

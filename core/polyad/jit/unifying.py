@@ -15,7 +15,7 @@ from ..base.device import Device
 from ..dispatch.effects import Effect, Result
 from ..dispatch.op import Op
 from ..errors import BakedSize, NotSupported
-from ..graph.expressions import Expression, Repeat, SizeRef, names_of
+from ..graph.expressions import Expression, Repeat, SizeRef, close, names_of
 from ..graph.graph import Graph, Node
 from ..graph.sizes import sizes_in_words
 from ..graph.structure import NumberRef, Ref, leaves_of
@@ -309,6 +309,17 @@ def _kind(value: Value) -> tuple[Any, ...]:
 
 def _found_items(items: Sequence[Any]) -> str:
     return ", ".join(repr(item)[:40] for item in items[:4]) + ("" if len(items) <= 4 else ", ...")
+
+
+def same_items(one: Any, other: Any, node: Node) -> bool:
+    """Whether two arguments of a call are the same, tuples and dicts item by item, and floats but for roundings."""
+    numbers = (int, float)
+    if type(one) in numbers and type(other) in numbers:
+        return one == other or (float in (type(one), type(other)) and close(one, other)) or repr(one) == repr(other)
+    if isinstance(one, (list, tuple)) and not isinstance(one, Ref):
+        pairs = zip(one, other, strict=False) if type(one) is type(other) and len(one) == len(other) else None
+        return pairs is not None and all(same_items(a, b, node) for a, b in pairs)
+    return isinstance(one, Generator) or _is_same_item(one, other, node)
 
 
 def _is_same_item(one: Any, other: Any, node: Node | None) -> bool:

@@ -324,3 +324,53 @@ def test_what_follows_one_symbol_fits_no_other(case: str, example: tuple[int, in
     for shape in [(3, 9), (8, 5), (11, 30), (17, 4)]:
         given = polyad.rand(shape)
         alike(graph(given), function(given))
+
+
+BY_FEW_SIZES: dict[str, Callable[[polyad.Tensor], polyad.Tensor]] = {
+    "to a power of two": lambda x: F.pad(x, (0, 0, 0, 2 ** (x.shape[0] - 1).bit_length() - x.shape[0])),
+    "a threshold": lambda x: x * int(x.shape[0] > 20),
+    "bits": lambda x: x * bin(x.shape[0]).count("1"),
+    "digits": lambda x: x * len(str(x.shape[0])),
+}
+
+
+@pytest.mark.parametrize("span", [(6, 2, 64), (17, 3, 1000), (6, 0, None)], ids=str)
+@pytest.mark.parametrize("case", BY_FEW_SIZES)
+def test_an_expression_that_fits_only_few_sizes_is_refused(case: str, span: tuple[int, int, int | None]) -> None:
+    rows, *ends = span
+    with pytest.raises(BakedSize, match="no expression of the sizes gives"):
+        jit.generalise(BY_FEW_SIZES[case], (polyad.rand(rows, 2),), dims={"x": BATCH}, ranges={"batch": tuple(ends)})
+
+
+SMALLEST: dict[str, tuple[Callable[[polyad.Tensor], polyad.Tensor], int]] = {
+    "rows": (lambda x: x.sum(0) / 2, 0),
+    "half of the rows": (lambda x: x[: x.shape[0] // 2], 0),
+    "windows": (lambda x: x.unfold(0, 2, 2).unfold(1, 2, 2).reshape(-1, 4), 2),
+    "a view": (lambda x: x.view(x.shape[0], -1), 1),
+    "divided": (lambda x: x / x.shape[0] ** -1, 1),
+    "squeezed": (lambda x: x.squeeze(0), 2),
+    "of one": (lambda x: x * 2 if x.shape[0] == 1 else x * 3, 2),
+    "of few": (lambda x: x * 2 if x.shape[0] <= 2 else x * 3, 3),
+    "at least": (lambda x: x * max(x.shape[0], 3), 3),
+    "the largest": (lambda x: x.topk(min(3, x.shape[0]), 0)[0], 3),
+    "the first": (lambda x: x[: min(5, x.shape[0])], 5),
+}
+
+
+@pytest.mark.parametrize("case", SMALLEST)
+def test_a_range_begins_where_the_graph_holds(case: str) -> None:
+    function, least = SMALLEST[case]
+    graph = jit.generalise(function, (polyad.ones(6, 4),), dims={"x": BATCH})
+    assert [symbol.least for symbol in graph.symbols if symbol.name == "batch"] == [least]
+    for rows in range(least, 9):
+        x = polyad.rand(rows, 4)
+        alike(graph(x), function(x))
+    for rows in range(least):
+        with pytest.raises(RuntimeError, match=f"must be at least {least}"):
+            graph(polyad.rand(rows, 4))
+    dims, ranges = {"x": BATCH}, {"batch": (1, 64)}
+    if least <= 1:
+        assert jit.generalise(function, (polyad.ones(6, 4),), dims=dims, ranges=ranges).symbols[0].least == 1
+        return
+    with pytest.raises(BakedSize, match=r"for batch = [12]"):
+        jit.generalise(function, (polyad.ones(6, 4),), dims=dims, ranges=ranges)
