@@ -289,3 +289,38 @@ def test_a_deep_copy_has_its_own_parameters(make):
             parameter.zero_()
     assert_close(copied(x), polyad.zeros(2, 2))
     assert_close(made(x), before)
+
+
+class Halves(nn.Module):
+    def forward(self, pair):
+        a, b = pair
+        assert a.shape[0] % 2 == 0
+        return polyad.cat(tuple(a.split(2)), 1), b * 2
+
+
+@pytest.mark.parametrize(
+    ("function", "example", "other"),
+    [
+        (lambda x: x.split(4), (10, 3), (12, 3)),
+        (lambda x: sum(x.unbind(0)), (3, 2), (4, 2)),
+        (lambda x: x * 2 if x.shape[1] > 3 else x, (3, 3), (3, 4)),
+    ],
+)
+def test_programs_raise_for_sizes_for_which_they_are_wrong(function, example, other, tmp_path):
+    with pytest.warns(jit.TracerWarning, match="the program raises for other sizes of dim"):
+        traced = jit.trace(function, polyad.randn(*example))
+    traced.save(tmp_path / "program.pt")
+    for program in (traced, jit.load(tmp_path / "program.pt")):
+        assert_close(program(x := polyad.randn(*example)), function(x))
+        dim = next(dim for dim, size in enumerate(example) if other[dim] != size)
+        with pytest.raises(RuntimeError, match=rf"dim {dim} of x is {other[dim]}, .* traced with {example[dim]} "):
+            program(polyad.randn(*other))
+
+
+def test_methods_check_tensors_within_arguments_and_leave_the_rest_open():
+    with pytest.warns(jit.TracerWarning, match=r"other sizes of dim 0 of pair\[0\] \(4\): "):
+        traced = jit.trace(Halves(), ((polyad.ones(4, 3), polyad.ones(2)),))
+    assert [tuple(one.shape) for one in traced((polyad.ones(4, 5), polyad.ones(7)))] == [(2, 10), (7,)]
+    with pytest.raises(RuntimeError, match=r"dim 0 of pair\[0\] is 6"):
+        traced((polyad.ones(6, 3), polyad.ones(2)))
+    assert "RaiseException" not in jit.trace(nn.Linear(3, 2), polyad.ones(2, 3)).code  # which fails by itself

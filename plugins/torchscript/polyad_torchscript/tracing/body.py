@@ -26,6 +26,7 @@ from polyad.tensor import Tensor
 
 from ..operators.schemas import known
 from . import layers as layers  # whose rules are noted
+from .fixed import Fixed
 from .spelling import RULES
 from .text import Text, Variable, literal
 
@@ -160,6 +161,21 @@ class Body:
         if symbol.dim < 0:
             return Text(f"{type(symbol.captured[0]).__name__}({self.tensor(symbol.value)})")
         return Text(f"torch.size({self.tensor(symbol.value)}, {symbol.dim})")
+
+    def check_size(self, fixed: Fixed) -> None:
+        """Write that the program raises RuntimeError for another size of an argument's dimension."""
+        name = self.graph.values[fixed.number].name
+        size = Text(f"torch.size({self.tensor(fixed.number)}, {fixed.dim})")
+        message = (
+            f"trace: dim {fixed.dim} of {name} is {{}}, but the program was traced with {fixed.size} and holds for "
+            f"that size alone\n    fix  pass a tensor of that size, or trace again with an example of the new size"
+        )
+        self.lines += [
+            f"if torch.ne({size}, {fixed.size}):",
+            f'  ops.prim.RaiseException(torch.format({literal(message)}, {size}), "builtins.RuntimeError")',
+            "else:",
+            "  pass",
+        ]
 
     # --------------------------------------------------------------------------------------------------- calls
 

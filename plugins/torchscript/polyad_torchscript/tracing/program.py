@@ -6,7 +6,7 @@ the traced module, not copies.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from polyad import nn
@@ -19,6 +19,7 @@ from polyad.tensor import Tensor
 from ..archives.objects import ScriptObject
 from ..archives.program import Program
 from .body import Body
+from .fixed import Fixed
 from .functions import FUNCTIONS, MODULE, sources_of
 from .regions import Flow, Region, regions_of
 from .text import Text, literal
@@ -26,15 +27,17 @@ from .text import Text, literal
 __all__ = ["function_program", "program_of"]
 
 
-def program_of(module: Module, graphs: Mapping[str, Graph]) -> Program:
-    """The program of *module* whose methods are *graphs*, by name."""
-    return _Writing(module).program(graphs)
+def program_of(module: Module, graphs: Mapping[str, Graph], fixed: Mapping[str, Sequence[Fixed]]) -> Program:
+    """The program of *module* whose methods are *graphs*, by name; each checks those of its arguments' dimensions that
+    *fixed* has for it.
+    """
+    return _Writing(module).program(graphs, fixed)
 
 
-def function_program(name: str, graph: Graph) -> Program:
-    """The program of a function, ``__torch__.name``; there is no module in it."""
+def function_program(name: str, graph: Graph, fixed: Sequence[Fixed]) -> Program:
+    """The program of a function, ``__torch__.name``, that checks dimensions; there is no module in it."""
     writing = _Writing(Module())
-    writing.read(graph)
+    writing.read(graph, fixed)
     writing.method(regions_of(graph, lambda outer, inner: False), name, is_function=True)
     lines = [line[2:] for line in writing.methods[""][name]]
     texts = {"__torch__": "\n".join(lines), **writing.functions()}
@@ -46,9 +49,11 @@ class _Writing:
 
     Attributes:
         graph: of the method that is being written.
+        fixed: what it checks.
     """
 
     graph: Graph
+    fixed: Sequence[Fixed]
     _flow: Flow
 
     def __init__(self, module: Module) -> None:
@@ -63,9 +68,9 @@ class _Writing:
         self.constants: list[Tensor] = []
         self.used: dict[str, None] = {}
 
-    def program(self, graphs: Mapping[str, Graph]) -> Program:
+    def program(self, graphs: Mapping[str, Graph], fixed: Mapping[str, Sequence[Fixed]]) -> Program:
         for name, graph in graphs.items():
-            self.read(graph)
+            self.read(graph, fixed.get(name, ()))
             region = regions_of(graph, self._reaches)
             self._flow.fill(region, self._holds)
             self.method(region, name)
@@ -75,9 +80,9 @@ class _Writing:
         texts = {home: "".join(parts) for home, parts in sources.items()} | self.functions()
         return Program(texts, self._object(""), list(self.constants), self.classes[""][1])
 
-    def read(self, graph: Graph) -> None:
-        """Take *graph* for the next method."""
-        self.graph, self._flow = graph, Flow(graph)
+    def read(self, graph: Graph, fixed: Sequence[Fixed]) -> None:
+        """Take *graph* for the next method, which checks *fixed*."""
+        self.graph, self._flow, self.fixed = graph, Flow(graph), fixed
         self._by_number = {one.value.number: one.tensor for one in graph.constants}
 
     def functions(self) -> dict[str, str]:
@@ -134,6 +139,8 @@ class _Writing:
         """Write the method of a call, and those of the calls in it."""
         body = Body(self, lambda number: self._held(region.path, number))
         given = self._arguments(region, body)
+        for one in self.fixed if region.number < 0 else ():
+            body.check_size(one)
         for item in [] if self._layer(region, body) else region.items:
             if isinstance(item, Region):
                 self._call(body, region, item)

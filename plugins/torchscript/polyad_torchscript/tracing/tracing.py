@@ -13,6 +13,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from polyad.base.state import warn_user
@@ -36,6 +37,7 @@ from polyad.testing import assert_close
 from ..archives.building import build, checked_unit
 from ..modules.functions import ScriptFunction
 from ..modules.recursive import RecursiveScriptModule
+from .fixed import Fixed, fixed_dims
 from .program import function_program, program_of
 
 __all__ = ["Checks", "TopLevelTracedModule", "TracingCheckError", "trace_function", "trace_methods"]
@@ -55,11 +57,20 @@ def trace_function(
     """The program of a call of *function*."""
     graph = _captured(function, args, kwargs, strict)
     name = _name_of(function)
-    unit = checked_unit(function_program(name, graph))
+    made = _function(name, graph, ())
+    fixed = fixed_dims(function, made, (args, kwargs), graph, partial(_undone, None))
+    if fixed:
+        _warn_of(fixed, graph)
+        made = _function(name, graph, fixed)
+    checks.run(function, made, args, kwargs, graph)
+    return made
+
+
+def _function(name: str, graph: Graph, fixed: Sequence[Fixed]) -> ScriptFunction:
+    unit = checked_unit(function_program(name, graph, fixed))
     made = unit.function(f"__torch__.{name}")
     assert made is not None
     made.__dict__["_unit"] = unit
-    checks.run(function, made, args, kwargs, graph)
     return made
 
 
@@ -67,18 +78,39 @@ def trace_methods(
     module: Module, inputs: Mapping[str, tuple[tuple[Any, ...], Mapping[str, Any]]], strict: bool, checks: Checks
 ) -> TopLevelTracedModule:
     """The module of calls of methods of *module*, each with its arguments."""
-    graphs = {
-        name: _captured(module if name == "forward" else getattr(module, name), args, kwargs, strict)
-        for name, (args, kwargs) in inputs.items()
+    graphs = {name: _captured(_method(module, name), args, kwargs, strict) for name, (args, kwargs) in inputs.items()}
+    made = _module(module, graphs, {})
+    fixed = {
+        name: fixed_dims(_method(module, name), _method(made, name), given, graphs[name], partial(_undone, module))
+        for name, given in inputs.items()
     }
-    program = program_of(module, graphs)
-    unit = checked_unit(program)
-    made = build(unit, program.root, program.name, TopLevelTracedModule)
-    assert isinstance(made, TopLevelTracedModule)
+    if any(fixed.values()):
+        for name, found in fixed.items():
+            _warn_of(found, graphs[name])
+        made = _module(module, graphs, fixed)
     for name, (args, kwargs) in inputs.items():
-        called = module if name == "forward" else getattr(module, name)
-        checks.run(called, made if name == "forward" else getattr(made, name), args, kwargs, graphs[name], module)
+        checks.run(_method(module, name), _method(made, name), args, kwargs, graphs[name], module)
     return made
+
+
+def _module(module: Module, graphs: Mapping[str, Graph], fixed: Mapping[str, Sequence[Fixed]]) -> TopLevelTracedModule:
+    program = program_of(module, graphs, fixed)
+    made = build(checked_unit(program), program.root, program.name, TopLevelTracedModule)
+    assert isinstance(made, TopLevelTracedModule)
+    return made
+
+
+def _warn_of(fixed: Sequence[Fixed], graph: Graph) -> None:
+    if fixed:
+        named = ", ".join(f"dim {one.dim} of {graph.values[one.number].name} ({one.size})" for one in fixed)
+        warn_user(
+            f"trace: the program raises for other sizes of {named}: it would not do what the function does",
+            BakedValueWarning,
+        )
+
+
+def _method(module: Module, name: str) -> Any:
+    return module if name == "forward" else getattr(module, name)
 
 
 def _name_of(function: Callable[..., Any]) -> str:
