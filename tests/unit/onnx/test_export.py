@@ -456,3 +456,34 @@ def test_a_buffer_that_is_counted_and_returned():
     assert model.count.tolist() == [0]
     _, count = runtime.InferenceSession(file.getvalue()).run(None, {"x": torch.ones(5, 2).numpy()})
     assert count.tolist() == [1]
+
+
+class Applied(nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, x):
+        return self.function(x)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x.unfold(0, 3, 2),
+        lambda x: x.unfold(0, 3, 2).sum(0) * x.shape[0],
+        lambda x: x[x.shape[0] - 1],
+        lambda x: x.select(0, x.shape[0] // 2),
+        lambda x: x + torch.full((1,), x.shape[0]),
+        lambda x: nn.functional.pad(x, (1, 1), value=float(x.shape[0])),
+        lambda x: torch.eye(x.shape[0], x.shape[0] + 1).T @ x,
+        lambda x: x.T @ torch.linspace(-1, x.shape[0], x.shape[0]),
+    ],
+)
+def test_numbers_that_follow_from_an_open_size_are_computed_from_it(function):
+    program = torch.onnx.export(Applied(function), (torch.randn(6, 3),), dynamo=True, dynamic_shapes={"x": {0: "n"}})
+    session = runtime.InferenceSession(program.model_proto.SerializeToString())
+    for count in (3, 6, 7, 12):
+        x = torch.randn(count, 3)
+        (found,) = session.run(None, {"x": x.numpy()})
+        torch.testing.assert_close(torch.tensor(found), function(x))

@@ -80,6 +80,10 @@ class Sizes:
             assert to.outer is not None
             return to.outer.lengths.value(SizeRef(name))
         symbol = self.symbols[name]
+        if symbol.value not in to.known:
+            from .translating import unsizable  # which is of this module
+
+            raise unsizable("what needs the sizes of its own result", to.makers[symbol.value])
         whole = to.known[symbol.value]
         if symbol.dim < 0:
             return to.cast(to.op("Reshape", whole, to.ints(1)), torch.int64)

@@ -394,9 +394,10 @@ def _type_of(value: Any, lengths: Sizes) -> Any:
 
 def unsizable(what: str, node: Node) -> SymbolicValueError:
     """The error for a call that has a form for fixed sizes alone."""
+    path = {"in": node.modules[-1].path} if node.modules else {}
     return SymbolicValueError(
         f"onnx.export: {what} can be written for fixed sizes alone",
-        notes={"op": node.name, **({"line": node.line} if node.line else {})},
+        notes={"op": node.name, **path, **({"line": node.line} if node.line else {})},
         fix="leave these dimensions out of dynamic_shapes, or write it in other ops",
     )
 

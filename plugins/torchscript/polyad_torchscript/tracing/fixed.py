@@ -73,9 +73,9 @@ def _groups(places: list[Fixed]) -> Iterator[list[Fixed]]:
     """Each dimension; then those of one size, which may have to agree, at one place and anywhere; then all."""
     yield from ([place] for place in places)
     seen: list[list[Fixed]] = []
-    for key in (lambda one: (one.size, one.dim), lambda one: one.size, lambda one: None):
-        for wanted in dict.fromkeys(map(key, places)):
-            group = [one for one in places if key(one) == wanted]
+    for kinds in ([one[1:] for one in places], [one.size for one in places], [None] * len(places)):
+        for wanted in dict.fromkeys(kinds):
+            group = [one for one, kind in zip(places, kinds, strict=True) if kind == wanted]
             if len(group) > 1 and group not in seen:
                 seen.append(group)
                 yield group
@@ -97,7 +97,8 @@ def _resized(given: Given, numbers: list[int], sizes: Mapping[tuple[int, int], i
                     tensor = tensor.index_select(dim, arange(size, device=tensor.device) % old)
             return tensor
 
-        return replace(given, Tensor, new)  # type: ignore[no-any-return]
+        made: Given = replace(given, Tensor, new)
+        return made
 
     return make
 

@@ -35,7 +35,7 @@ def empty(to: Any, *args: Any) -> Any:
 
 def filled(to: Any, shape: tuple[Any, ...], number: Any, dtype: Any) -> Any:
     """A number in each place of *shape*."""
-    value = to.constant(number, dtype)
+    value = to.number(number, dtype)
     return to.op("Expand", value, to.sizes(shape)) if shape else value
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import polyad as torch
+from polyad.graph.expressions import Expression
 
 from ..registry import translates
 from .views import END
@@ -61,7 +62,7 @@ def pad_constant(to: Any, input: Any, pads: tuple[int, ...], value: float) -> An
     dtype = to.result.dtype
     wide = input if dtype is not torch.bool else to.cast(input, torch.int32)
     held = torch.int32 if dtype is torch.bool else dtype
-    padded = to.op("Pad", wide, to.sizes([*pads[::2], *pads[1::2]]), to.constant(value, held))
+    padded = to.op("Pad", wide, to.sizes([*pads[::2], *pads[1::2]]), to.number(value, held))
     return to.cast(padded, dtype)
 
 
@@ -71,6 +72,31 @@ def pad_repeated(to: Any, input: Any, dim: int, before: int, after: int, mode: s
     pads = [0] * (2 * len(input.shape))
     pads[dim], pads[dim + len(input.shape)] = before, after
     return to.op("Pad", input, to.sizes(pads), mode="reflect" if mode == "reflect" else "edge")
+
+
+@translates("eye")
+def eye(to: Any, rows: Any, columns: Any, dtype: Any, device: Any) -> Any:
+    """Where a row's number is a column's."""
+    if isinstance(rows, int) and isinstance(columns, int):
+        return to.constant(torch.eye(rows, columns, dtype=dtype), None)
+    numbers = [to.op("Range", to.size(0), to.size(size), to.size(1)) for size in (rows, columns)]
+    return to.cast(to.op("Equal", *[to.op("Unsqueeze", one, to.ints(1 - at)) for at, one in enumerate(numbers)]), dtype)
+
+
+@translates("linspace", when=lambda start, end, steps, dtype, device: not dtype.is_complex)
+def linspace(to: Any, start: Any, end: Any, steps: Any, dtype: Any, device: Any) -> Any:
+    """Numbers in equal steps, counted from both ends, so that both are exact."""
+    if not any(isinstance(one, Expression) for one in (start, end, steps)):
+        return to.constant(torch.linspace(start, end, steps, dtype=dtype), None)
+    wide = dtype if dtype.is_floating_point and dtype.itemsize > 2 else torch.float32
+    places, last = to.op("Range", to.size(0), to.size(steps), to.size(1)), to.size(steps - 1)
+    low, high, one = to.number(start, wide), to.number(end, wide), to.size(1)
+    step = to.op("Div", to.op("Sub", high, low), to.cast(to.op("Max", last, one), wide))
+    early = to.op("Less", places, to.op("Max", to.size(steps // 2), one))
+    behind = to.cast(to.op("Sub", last, places), wide)
+    rising = to.op("Add", to.op("Mul", to.cast(places, wide), step), low)
+    falling = to.op("Sub", high, to.op("Mul", behind, step))
+    return to.cast(to.op("Where", early, rising, falling, dtype=wide), dtype)
 
 
 @translates("arange")

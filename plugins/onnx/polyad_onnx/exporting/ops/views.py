@@ -80,7 +80,7 @@ def expand(to: Any, source: Any, shape: tuple[Any, ...]) -> Any:
 @shows("select")
 def select(to: Any, source: Any, dim: int, index: Any) -> Any:
     """One position of a dimension, which goes."""
-    return to.op("Gather", source, to.constant(index, torch.int64), axis=dim)
+    return to.op("Gather", source, to.size(index), axis=dim)
 
 
 @puts("select")
@@ -179,7 +179,8 @@ def subscript_back(to: Any, source: Any, content: Any, entries: tuple[Any, ...])
 @shows("sliding_windows")
 def sliding_windows(to: Any, source: Any, dim: int, size: int, step: int) -> Any:
     """Windows along a dimension, as a new last dimension."""
-    count, rank = to.result.sizes[dim], len(to.result.sizes)
+    total, rank = to.sizes_of(to.node.args[0])[dim], len(to.result.sizes)
+    count = (total - size) // step + 1
     windows = to.op("Gather", source, window_places(to, count, step, torch.arange(size)), axis=dim)
     order = [*range(dim + 1), *range(dim + 2, rank), dim + 1]
     return to.op("Transpose", windows, perm=order) if order != sorted(order) else windows
