@@ -58,8 +58,8 @@ def fixed_dims(
     for group in _groups(places):
         if found and not set(group).isdisjoint(found):
             continue
-        for change in (lambda size: size + 1, lambda size: 2 * size, lambda size: size - 1):
-            sizes = {(one.number, one.dim): change(one.size) for one in group}
+        for times, more in ((1, 1), (2, 0), (1, -1)):
+            sizes = {(one.number, one.dim): times * one.size + more for one in group}
             if all(size >= 2 for size in sizes.values()):
                 with undone(), no_grad(), warnings.catch_warnings():
                     warnings.simplefilter("ignore")
