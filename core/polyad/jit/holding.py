@@ -38,7 +38,7 @@ def check_prediction(graph: Graph, captured: Graph, sizes: Mapping[str, int]) ->
     pairs = zip_longest(graph.nodes, captured.nodes)
     differing = next((a or b for a, b in pairs if a is None or b is None or a.op.name != b.op.name), None)
     if differing is None:
-        differing = _differing(graph, captured, _known(graph, captured, sizes))
+        differing = _differing(graph, captured, _symbols_at(graph, captured, sizes))
     if differing is not None:
         raise BakedSize(
             f"{graph.name}: for {sizes_in_words(sizes)} {differing.name} is not called as for other sizes",
@@ -47,7 +47,7 @@ def check_prediction(graph: Graph, captured: Graph, sizes: Mapping[str, int]) ->
         )
 
 
-def _known(graph: Graph, captured: Graph, sizes: Mapping[str, int]) -> dict[str, Any]:
+def _symbols_at(graph: Graph, captured: Graph, sizes: Mapping[str, int]) -> dict[str, Any]:
     """All symbols of *graph* as they are in another capture, which has the same calls."""
     read = {node.uses[0]: node.outputs.number for node in captured if isinstance(node.outputs, Scalar) and node.uses}
     known: dict[str, Any] = dict(sizes)
