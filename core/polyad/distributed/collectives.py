@@ -51,8 +51,14 @@ def _op(function: str, op: Any) -> ReduceOp:
     return op
 
 
-def root_of(function: str, group: ProcessGroup, rank: int | None, group_rank: int | None, name: str) -> int:
-    """The rank in *group* of the process that two arguments name, *rank* in the world or *group_rank*."""
+def root_of(
+    function: str, group: ProcessGroup, rank: int | None, group_rank: int | None, name: str, default: int | None = None
+) -> int:
+    """The rank in *group* of the process that two arguments name, *rank* in the world or *group_rank*; *default* if
+    both are None.
+    """
+    if rank is None and group_rank is None:
+        group_rank = default
     if group_rank is not None:
         if rank is not None:
             raise ArgumentError(f"{function}: {name} and group_{name} are two ways to say the same", fix="pass one")
@@ -166,7 +172,7 @@ def gather(
     if members is None:
         return None
     check_tensor("gather", "tensor", tensor)
-    root = root_of("gather", members, members.ranks[0] if dst is None and group_dst is None else dst, group_dst, "dst")
+    root = root_of("gather", members, dst, group_dst, "dst", 0)
     here = members.rank() == root
     if here != bool(gather_list):
         raise ArgumentError(
@@ -189,7 +195,7 @@ def scatter(
     if members is None:
         return None
     check_tensor("scatter", "tensor", tensor)
-    root = root_of("scatter", members, members.ranks[0] if src is None and group_src is None else src, group_src, "src")
+    root = root_of("scatter", members, src, group_src, "src", 0)
     here = members.rank() == root
     if here != bool(scatter_list):
         raise ArgumentError(

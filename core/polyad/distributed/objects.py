@@ -72,8 +72,7 @@ def gather_object(
     members = resolve(group, "gather_object")
     if members is None:
         return
-    dst = members.ranks[0] if dst is None and group_dst is None else dst
-    root = root_of("gather_object", members, dst, group_dst, "dst")
+    root = root_of("gather_object", members, dst, group_dst, "dst", 0)
     if (members.rank() == root) != (object_gather_list is not None):
         raise ArgumentError(
             "gather_object: object_gather_list must be given by process dst and by no other",
@@ -92,8 +91,7 @@ def broadcast_object_list(
     members = resolve(group, "broadcast_object_list")
     if members is None:
         return
-    src = members.ranks[0] if src is None and group_src is None else src
-    root = root_of("broadcast_object_list", members, src, group_src, "src")
+    root = root_of("broadcast_object_list", members, src, group_src, "src", 0)
     parts = [_bytes(one) for one in object_list] if members.rank() == root else []
     sizes = tensor([part.numel() for part in parts]) if parts else empty(len(object_list), dtype=int64)
     broadcast(sizes, group=members, group_src=root)
@@ -120,8 +118,7 @@ def scatter_object_list(
         return
     if not isinstance(scatter_object_output_list, list) or not scatter_object_output_list:
         raise ArgumentError("scatter_object_list: the output must be a list of one or more", fix="pass [None]")
-    src = members.ranks[0] if src is None and group_src is None else src
-    root = root_of("scatter_object_list", members, src, group_src, "src")
+    root = root_of("scatter_object_list", members, src, group_src, "src", 0)
     parts = []
     if members.rank() == root:
         _check_length("scatter_object_list", scatter_object_input_list or [], members)
