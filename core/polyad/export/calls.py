@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 from ..base.state import state
 from ..base.trees import Tree, flatten, plain, register
 from ..errors import ArgumentError, ArgumentTypeError, NotSupported, safe_repr
-from ..graph.structure import replace
+from ..graph.structure import Ref, replace
 from ..jit.capture import Capture
 from ..nn.modules.module import Module
 from ..tensor import Tensor
@@ -97,10 +97,13 @@ def recording(module: Module, paths: Iterable[str]) -> Iterator[Callable[[], dic
         handles.append(known[path].register_forward_pre_hook(partial(_before, calls[path]), with_kwargs=True))
         handles.append(known[path].register_forward_hook(partial(_after, calls[path])))
     try:
-        yield lambda: {path: _first_of_last(path, found) for path, found in calls.items() if found}
+        yield lambda: {path: _first_of_example(path, found) for path, found in calls.items() if found}
     finally:
         for handle in handles:
             handle.remove()
+
+
+_NOT_ENDED = object()
 
 
 def _capture() -> Capture | None:
@@ -110,7 +113,7 @@ def _capture() -> Capture | None:
 def _before(calls: list[Any], module: Any, args: Any, kwargs: Any) -> None:
     capture = _capture()
     if capture is not None:
-        calls.append([capture, replace((args, kwargs), Tensor, capture.ref), None])
+        calls.append([capture, replace((args, kwargs), Tensor, capture.ref), _NOT_ENDED])
 
 
 def _after(calls: list[Any], module: Any, args: Any, result: Any) -> None:
@@ -119,11 +122,12 @@ def _after(calls: list[Any], module: Any, args: Any, result: Any) -> None:
         calls[-1][2] = replace(result, Tensor, capture.ref)
 
 
-def _first_of_last(path: str, calls: list[Any]) -> SubmoduleCall:
-    last = calls[-1][0]
+def _first_of_example(path: str, calls: list[Any]) -> SubmoduleCall:
+    """The submodule's first call in the capture of the example; others may number their values otherwise."""
+    calls = [call for call in calls if call[2] is not _NOT_ENDED]  # a size at which the submodule fails was tried
     firsts = {id(capture): (given, result) for capture, given, result in reversed(calls)}
-    given, result = firsts[id(last)]
-    if any(repr(one) != repr((given, result)) for one in firsts.values()):
+    given, result = firsts[id(calls[0][0])]
+    if len({repr(replace(one, Ref, lambda _: "value")) for one in firsts.values()}) > 1:
         raise NotSupported(
             f"export: the call of {path} has arguments that follow from sizes",
             fix="leave it out of preserve_module_call_signature",

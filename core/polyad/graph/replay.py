@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace as replaced
+from enum import IntEnum
 from typing import Any
 
 from ..base.device import Device
@@ -322,6 +323,8 @@ def argument_name(path: str) -> str:
 
 
 def _check_same(graph: str, name: str, captured: Any, given: Any) -> None:
+    if isinstance(given, IntEnum) and type(captured) is int:
+        given = int(given)  # a text has its number
     try:
         same = captured is given or bool(type(captured) is type(given) and captured == given)
     except Exception:

@@ -30,6 +30,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Mapping
+from enum import IntEnum
 from typing import Any
 
 from ..base.device import Device
@@ -200,6 +201,8 @@ class _Writer:
             return self.sequence(item)
         if isinstance(item, dict):
             return "{" + ", ".join(f"{self.literal(key)}: {self.literal(item[key])}" for key in item) + "}"
+        if isinstance(item, IntEnum):
+            item = int(item)
         plain = PLAIN.get(type(item))
         if plain is not None:
             return plain(item)

@@ -209,7 +209,7 @@ def _matrix_norm(op: str, name: str, A: Any, ord: Any, dim: Any, keepdim: bool, 
         raise ShapeError(f"{op}: dim {tuple(dim)} names a dimension twice", operands={name: A}, fix="name two")
     both = (rows, columns) if rows < columns else (columns, rows)
     if ord == "fro":
-        return norm_over(A, 2.0, both, keepdim)
+        return vector_norm(A, 2.0, both, keepdim)
     if by_values:
         values = _linalg_svdvals(A.movedim((rows, columns), (-2, -1)))
         last = (values.ndim - 1,)

@@ -17,6 +17,7 @@ from typing import Any
 
 from ...backend.interface import Signature
 from ...base.dtypes import FLOAT8, FLOATING, DType, bfloat16, float32, int32
+from ...base.kinds import as_ints
 from ...base.shapes_and_strides import Shape
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import Typing
@@ -287,8 +288,9 @@ def scaled_mm(
     tensor([[8., 8.],
             [8., 8.]], dtype=polyad.bfloat16)
     """
-    if tuple(contraction_dim) not in ((), (-1, -2), (1, 0)):
-        raise NotSupported(f"scaled_mm: contraction_dim is {tuple(contraction_dim)}", fix="transpose the operand")
+    dims = as_ints(contraction_dim)
+    if dims not in ((), (-1, -2), (1, 0)):
+        raise NotSupported(f"scaled_mm: contraction_dim is {safe_repr(contraction_dim)}", fix="transpose the operand")
     scales = _only_level("scaled_mm", "scale_a", scale_a), _only_level("scaled_mm", "scale_b", scale_b)
     for name, scale, recipe, swizzle in (
         ("mat_a", scales[0], scale_recipe_a, swizzle_a),
