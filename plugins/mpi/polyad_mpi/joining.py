@@ -18,12 +18,11 @@ from polyad.distributed.engine import World
 from polyad.distributed.errors import DistBackendError, DistNetworkError
 
 _LAUNCHERS = ("PMI_FD", "PMI_PORT", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "HYDI_CONTROL_FD")
-_job: dict[str, Any] = {}
 
 
 def launched() -> bool:
     """Whether an MPI library's own launcher started this process."""
-    return bool(_job.get("launched")) or any(name in os.environ for name in _LAUNCHERS)
+    return any(name in os.environ for name in _LAUNCHERS)
 
 
 @cache
@@ -62,10 +61,8 @@ def world_of(world: World) -> Any:
     Raises:
         RuntimeError: MPI began in this process with other processes than these.
     """
-    if "launched" not in _job:
-        _job["launched"] = launched()
-        if not _job["launched"] and world.size > 1:
-            _wire_up(world)
+    if world.size > 1 and not launched() and not library().Is_initialized():
+        _wire_up(world)
     MPI = mpi()
     everyone = MPI.COMM_WORLD
     if (everyone.rank, everyone.size) != (world.rank, world.size):
