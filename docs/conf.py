@@ -37,6 +37,7 @@ autodoc_default_options = {"members": True, "show-inheritance": True}
 autodoc_preserve_defaults = True
 
 html_theme = "furo"
+html_logo = html_favicon = "pictures/logo.svg"
 html_title = f"polyad {release}"
 html_show_sphinx = False
 pygments_style = "friendly"

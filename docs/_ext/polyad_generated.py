@@ -6,6 +6,7 @@ page. An unknown name stops the build.
 To add a part, write a function that returns Markdown and put it in `PARTS`.
 """
 
+import html
 import importlib
 import inspect
 import json
@@ -205,7 +206,36 @@ def sabotage_table() -> str:
     return table(["a backend that is wrong in this way", "is caught by"], rows)
 
 
+def speed_picture() -> str:
+    """Bars for the table of training steps in native.md, as a picture inside the page."""
+    page = (ROOT / "docs" / "native.md").read_text(encoding="utf-8")
+    lines = page.partition("| step |")[2].partition("\n\n")[0].splitlines()[2:]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")][:2] for line in lines]
+    if not rows:
+        raise ValueError("docs/native.md has no table that begins with '| step |'")
+    longest = max(float(ratio) for _, ratio in rows)
+    scale, left, step = 300 / longest, 190, 26
+    bars = []
+    for at, (name, ratio) in enumerate(rows):
+        y = 34 + at * step
+        bars += [
+            f'<text x="{left - 8}" y="{y + 14}" text-anchor="end">{html.escape(name)}</text>',
+            f'<rect x="{left}" y="{y}" width="{float(ratio) * scale:.0f}" height="18" rx="3" fill="#5b8def"/>',
+            f'<text x="{left + float(ratio) * scale + 6:.0f}" y="{y + 14}">{ratio}</text>',
+        ]
+    one, height = left + scale, 34 + len(rows) * step
+    said = "PyTorch 2.13's time for a training step divided by polyad's"
+    return (
+        f'<svg viewBox="0 0 540 {height}" role="img" aria-label="{said}" style="width:100%;max-width:40rem"'
+        ' fill="currentColor" font-family="system-ui, sans-serif" font-size="13">'
+        f'<text x="{one + 5:.0f}" y="18">level with PyTorch</text>{"".join(bars)}'
+        f'<path d="M{one:.0f} 6V{height}" stroke="#f29f3d" stroke-width="2"/></svg>\n\n'
+        f"*{said}: two cores of an x86-64 server, alternating processes. [More figures](native.md#how-fast).*"
+    )
+
+
 PARTS = {
+    "speed-picture": speed_picture,
     "absent-table": absent_table,
     "functions": functions,
     "op-table": op_table,

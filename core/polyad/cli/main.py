@@ -1,5 +1,5 @@
-"""The ``polyad`` command: ``polyad demo``, ``doctor``, ``ops``, ``export``, ``inspect``, ``run``, ``conformance``,
-``as-torch``, ``--version``.
+"""The ``polyad`` command: ``polyad demo``, ``doctor``, ``ops``, ``export``, ``inspect``, ``port``, ``run``,
+``conformance``, ``as-torch``, ``--version``.
 
 Exit codes: 0 success; 1 the command ran and found something wrong; 2 an option that cannot be followed, with a
 message of one screen; 130 Ctrl-C. A traceback means a defect of polyad.
@@ -13,11 +13,11 @@ import sys
 from collections.abc import Sequence
 
 from .._version import __version__
-from . import as_torch, conformance, demo, doctor, export, inspect, ops, run
+from . import as_torch, conformance, demo, doctor, export, inspect, ops, port, run
 
 __all__ = ["main"]
 
-COMMANDS = (demo, doctor, ops, export, inspect, run, conformance, as_torch)
+COMMANDS = (demo, doctor, ops, export, inspect, port, run, conformance, as_torch)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
