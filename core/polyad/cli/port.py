@@ -51,21 +51,21 @@ def run(arguments: argparse.Namespace) -> int:
             failed = True
             continue
         if arguments.diff:
-            lines = [text.decode(errors="replace").splitlines(keepends=True) for text in (before, after)]
-            sys.stdout.writelines(difflib.unified_diff(*lines, str(path), str(path)))
+            old, new = (text.decode(errors="replace").splitlines(keepends=True) for text in (before, after))
+            sys.stdout.writelines(difflib.unified_diff(old, new, str(path), str(path)))
         elif ported.changed:
             with replacing(path, "port") as file:
                 file.write(after)
         count = f"{ported.changed} import{'' if ported.changed == 1 else 's'}"
         print(f"{path}: {count} {'to rewrite' if arguments.diff else 'rewritten'}")
-        for (name, why), lines in _by_name(ported).items():
+        for (name, why), lines in _lines_by_name(ported).items():
             more = f" (also in {', '.join(lines[1:])})" if lines[1:] else ""
             print(f"{path}:{lines[0]}: {name}: {why}{more}")
         failed |= any(finding.missing for finding in ported.findings)
     return int(failed)
 
 
-def _by_name(ported: Ported) -> dict[tuple[str, str], list[str]]:
+def _lines_by_name(ported: Ported) -> dict[tuple[str, str], list[str]]:
     """The lines of each name that was found."""
     found: dict[tuple[str, str], list[str]] = {}
     for line, name, why, _ in ported.findings:

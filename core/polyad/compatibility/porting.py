@@ -147,7 +147,7 @@ def _edited(text: str, edits: Sequence[_Edit]) -> str:
 # ------------------------------------------------------------------------------------------------ what is not there
 
 
-def _findings(tree: ast.AST) -> Iterator[Finding]:
+def _findings(tree: ast.AST) -> set[Finding]:
     """Names that polyad has not, and names of torch in strings that are given to calls."""
     names = dict(_imported(tree))
     for node in ast.walk(tree):  # a name that means something else somewhere says nothing
@@ -155,21 +155,22 @@ def _findings(tree: ast.AST) -> Iterator[Finding]:
             names.pop(node.id, None)
         elif isinstance(node, ast.arg):
             names.pop(node.arg, None)
-    seen = set()
+    found = set()
     for node in ast.walk(tree):
+        line = getattr(node, "lineno", 0)
         for path in _used(node, names):
             why = _lack(path)
-            if why and (node.lineno, path) not in seen:
-                seen.add((node.lineno, path))
-                yield Finding(node.lineno, f"torch.{path}", why)
+            if why:
+                found.add(Finding(line, f"torch.{path}", why))
         if isinstance(node, ast.Call):
             for given in node.args[:1]:
                 if isinstance(given, ast.Constant) and re.fullmatch(r"torch(\.\w+)*", str(given.value)):
-                    yield Finding(given.lineno, repr(given.value), "a name in a string is left as it is", False)
+                    found.add(Finding(line, repr(given.value), "a name in a string is left as it is", False))
         for package in _packages(node):
             if _imports_torch(package):
                 why = "imports torch itself: call polyad.as_torch.install() first, or use polyad as-torch"
-                yield Finding(node.lineno, package, why, False)
+                found.add(Finding(line, package, why, False))
+    return found
 
 
 def _imported(tree: ast.AST) -> Iterator[tuple[str, str]]:
