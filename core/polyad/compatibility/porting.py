@@ -158,7 +158,7 @@ def _findings(tree: ast.AST) -> set[Finding]:
     found = set()
     for node in ast.walk(tree):
         line = getattr(node, "lineno", 0)
-        for path in _used(node, names):
+        for path in _named_paths(node, names):
             why = _lack(path)
             if why:
                 found.add(Finding(line, f"torch.{path}", why))
@@ -186,7 +186,7 @@ def _imported(tree: ast.AST) -> Iterator[tuple[str, str]]:
                 yield alias.asname or alias.name, f"{module}.{alias.name}".lstrip(".")
 
 
-def _used(node: ast.AST, names: dict[str, str]) -> Iterator[str]:
+def _named_paths(node: ast.AST, names: dict[str, str]) -> Iterator[str]:
     """The paths of PyTorch's that a node of the tree names: in an import, or as attributes of what was imported."""
     if isinstance(node, ast.Import):
         yield from (alias.name.partition(".")[2] for alias in node.names if alias.name.startswith("torch."))
