@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import ast
 import difflib
+import io
 import json
 import re
 import sys
@@ -91,8 +92,7 @@ def _rewritten(path: Path, rewrite: Callable[[str], Ported]) -> tuple[bytes, byt
     before = path.read_bytes()
     if path.suffix == ".ipynb":
         return before, *_notebook(before, rewrite)
-    with path.open("rb") as file:
-        encoding, _ = tokenize.detect_encoding(file.readline)
+    encoding, _ = tokenize.detect_encoding(io.BytesIO(before).readline)
     ported = rewrite(before.decode(encoding))
     return before, ported.text.encode(encoding), ported
 
@@ -103,13 +103,13 @@ def _notebook(before: bytes, rewrite: Callable[[str], Ported]) -> tuple[bytes, P
     cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
     sources = ["".join(cell["source"]) for cell in cells]
     ported = rewrite("\n".join(map(_hidden, sources)))
+    if not ported.changed:
+        return before, ported
     lines = ported.text.replace(_HIDDEN, "").split("\n")
     for cell, source in zip(cells, sources, strict=True):
         count = source.count("\n") + 1
         text, lines = "\n".join(lines[:count]), lines[count:]
         cell["source"] = text.splitlines(keepends=True) if isinstance(cell["source"], list) else text
-    if not ported.changed:
-        return before, ported
     return (json.dumps(notebook, indent=1, ensure_ascii=False) + "\n").encode(), ported
 
 

@@ -60,8 +60,7 @@ def port(text: str) -> Ported:
     'import polyad.nn as nn\nmodel = nn.Linear(2, 1)'
     """
     tree = ast.parse(text)
-    edits = list(_edits(tree, text, "torch"))
-    return Ported(_edited(text, edits), len(edits), sorted(_findings(tree)))
+    return Ported(*_edited(tree, text, "torch"), sorted(_findings(tree)))
 
 
 def restore(text: str) -> Ported:
@@ -72,16 +71,23 @@ def restore(text: str) -> Ported:
     >>> restore("import polyad as torch\n").text
     'import torch\n'
     """
-    edits = list(_edits(ast.parse(text), text, "polyad"))
-    return Ported(_edited(text, edits), len(edits), [])
+    return Ported(*_edited(ast.parse(text), text, "polyad"), [])
 
 
 # ------------------------------------------------------------------------------------------------------ rewriting
 
 
-def _edits(tree: ast.AST, text: str, root: str) -> Iterator[_Edit]:
-    """What changes in the import statements that name *root* or a module in it."""
-    lines = [line.encode() for line in _lines(text)]
+def _edited(tree: ast.AST, text: str, root: str) -> tuple[str, int]:
+    """The text with the import statements that name *root* or a module in it changed, and how many changes that are."""
+    lines = [line.encode() for line in re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+$", text)]  # as Python counts
+    edits = sorted(_edits(tree, lines, root), reverse=True)
+    for number, begin, end, new in edits:
+        line = lines[number - 1]
+        lines[number - 1] = line[:begin] + new.encode() + line[end:]
+    return b"".join(lines).decode(), len(edits)
+
+
+def _edits(tree: ast.AST, lines: Sequence[bytes], root: str) -> Iterator[_Edit]:
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and not node.level and _is_in(node.module, root):
             yield _module_of(node, lines, root)
@@ -131,19 +137,6 @@ def _is_in(module: str | None, root: str) -> bool:
     return module is not None and (module == root or module.startswith(f"{root}."))
 
 
-def _lines(text: str) -> list[str]:
-    """The lines as Python counts them."""
-    return re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+$", text)
-
-
-def _edited(text: str, edits: Sequence[_Edit]) -> str:
-    lines = _lines(text)
-    for edit in sorted(edits, reverse=True):
-        line = lines[edit.line - 1].encode()
-        lines[edit.line - 1] = (line[: edit.begin] + edit.text.encode() + line[edit.end :]).decode()
-    return "".join(lines)
-
-
 # ------------------------------------------------------------------------------------------------ what is not there
 
 
@@ -176,24 +169,28 @@ def _findings(tree: ast.AST) -> set[Finding]:
 def _imported(tree: ast.AST) -> Iterator[tuple[str, str]]:
     """The names that imports give, with the path behind ``torch.`` of what each is."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                if _is_in(alias.name, "torch"):
-                    yield alias.asname or "torch", alias.name.partition(".")[2] if alias.asname else ""
-        elif isinstance(node, ast.ImportFrom) and not node.level and _is_in(node.module, "torch"):
-            module = (node.module or "").partition(".")[2]
-            for alias in node.names:
-                yield alias.asname or alias.name, f"{module}.{alias.name}".lstrip(".")
+        for alias, path in _imports_of_torch(node):
+            if isinstance(node, ast.Import) and not alias.asname:  # import torch.a gives the name torch
+                yield "torch", ""
+            else:
+                yield alias.asname or alias.name, path
+
+
+def _imports_of_torch(node: ast.AST) -> Iterator[tuple[ast.alias, str]]:
+    """What a statement imports of torch, with the path behind ``torch.`` of each."""
+    if isinstance(node, ast.Import):
+        found = ((alias, alias.name) for alias in node.names if _is_in(alias.name, "torch"))
+    elif isinstance(node, ast.ImportFrom) and not node.level and _is_in(node.module, "torch"):
+        found = ((alias, f"{node.module}.{alias.name}") for alias in node.names)
+    else:
+        return
+    yield from ((alias, path.partition(".")[2]) for alias, path in found)
 
 
 def _named_paths(node: ast.AST, names: dict[str, str]) -> Iterator[str]:
     """The paths of PyTorch's that a node of the tree names: in an import, or as attributes of what was imported."""
-    if isinstance(node, ast.Import):
-        yield from (alias.name.partition(".")[2] for alias in node.names if alias.name.startswith("torch."))
-    elif isinstance(node, ast.ImportFrom) and not node.level and _is_in(node.module, "torch"):
-        module = (node.module or "").partition(".")[2]
-        yield from (f"{module}.{alias.name}".lstrip(".") for alias in node.names if alias.name != "*")
-    elif isinstance(node, ast.Attribute):
+    yield from (path for alias, path in _imports_of_torch(node) if path and alias.name != "*")
+    if isinstance(node, ast.Attribute):
         parts = [node.attr]
         inner = node.value
         while isinstance(inner, ast.Attribute):
@@ -220,6 +217,7 @@ def _imports_torch(package: str) -> bool:
     return False
 
 
+@cache
 def _lack(path: str) -> str | None:
     """Why polyad has nothing at a path behind ``torch.``; None if it has, or if nobody can say."""
     found: object = importlib.import_module("polyad")
