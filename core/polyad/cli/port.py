@@ -40,6 +40,7 @@ def add_parser(commands: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Rewrite the files and say what was found."""
     from ..compatibility import porting
+    from ..errors import PolyadError
     from ..files import replacing
 
     rewrite = porting.restore if arguments.undo else porting.port
@@ -55,8 +56,13 @@ def run(arguments: argparse.Namespace) -> int:
             old, new = (text.decode(errors="replace").splitlines(keepends=True) for text in (before, after))
             sys.stdout.writelines(difflib.unified_diff(old, new, str(path), str(path)))
         elif ported.changed:
-            with replacing(path, "port") as file:
-                file.write(after)
+            try:
+                with replacing(path, "port") as file:
+                    file.write(after)
+            except PolyadError as error:
+                print(f"polyad {error}", file=sys.stderr)
+                failed = True
+                continue
         count = f"{ported.changed} import{'' if ported.changed == 1 else 's'}"
         print(f"{path}: {count} {'to rewrite' if arguments.diff else 'rewritten'}")
         for (name, why), lines in _lines_by_name(ported).items():
@@ -100,8 +106,11 @@ def _rewritten(path: Path, rewrite: Callable[[str], Ported]) -> tuple[bytes, byt
 def _notebook(before: bytes, rewrite: Callable[[str], Ported]) -> tuple[bytes, Ported]:
     """A notebook with its cells of code rewritten, as one program; lines count over these cells."""
     notebook = json.loads(before)
-    cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
-    sources = ["".join(cell["source"]) for cell in cells]
+    try:
+        cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+        sources = ["".join(cell["source"]) for cell in cells]
+    except (KeyError, TypeError) as error:
+        raise ValueError("it is no notebook of format 4") from error
     ported = rewrite("\n".join(map(_hidden, sources)))
     if not ported.changed:
         return before, ported

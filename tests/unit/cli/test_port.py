@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -99,6 +100,25 @@ def test_what_cannot_be_rewritten_is_named(monkeypatch: pytest.MonkeyPatch) -> N
     found = porting.port("import seers.models\nimport importlib\nimportlib.import_module('torch.nn')").findings
     assert [(one.line, one.name, one.missing) for one in found] == [(1, "seers", False), (3, "'torch.nn'", False)]
     porting._imports_torch.cache_clear()
+
+
+@pytest.mark.parametrize("text", ['{"worksheets": []}', "[]", '{"cells": [{"cell_type": "code", "source": 1}]}', "{"])
+def test_a_file_that_is_no_notebook_is_named(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "a.ipynb"
+    path.write_text(text)
+    assert main(["port", str(path)]) == 1
+    assert "a.ipynb: cannot be read" in capsys.readouterr().err
+
+
+def test_a_file_that_cannot_be_written_is_named_and_the_others_are_ported(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in "ab":
+        (tmp_path / f"{name}.py").write_text("import torch")
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path).name != "a.py")
+    assert main(["port", str(tmp_path)]) == 1
+    assert "a.py: permission denied" in capsys.readouterr().err
+    assert [(tmp_path / f"{name}.py").read_text() for name in "ab"] == ["import torch", "import polyad as torch"]
 
 
 def test_folders_notebooks_and_files_that_cannot_be_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
